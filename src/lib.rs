@@ -1,0 +1,20 @@
+//! avmon finds atomicity violations in native pthreads programs.
+//!
+//! ```text
+//! app threads ─ interpose + shim hooks ─ runtime::chunk ─ channel ─ order ─ analysis ─ report ─ log
+//! ```
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`event`] | the record that every part speaks |
+//! | [`options`] | the table behind `AVMON_OPTIONS`, its help and its docs |
+//! | [`interpose`] | what the program calls: one family per file, and the table of exported symbols |
+//! | [`runtime`] | lifecycle, thread registry, chunk buffer, worker thread |
+//! | [`order`] | per-thread streams to one legal order |
+//! | [`analysis`] | pure state machines over that order |
+//! | [`report`] | findings: data, symbols, suppressions, text, JSON |
+//! | [`cli`] | the `avmon` command, one file per subcommand |
+
+pub mod analysis;
+pub mod event;
+pub mod options;

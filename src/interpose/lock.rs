@@ -3,7 +3,7 @@
 
 use super::real::{self, Object};
 use crate::event::{Kind, Mode};
-use crate::runtime::record::{acquire_mutex, release_mutex};
+use crate::runtime::record::{acquire_mutex, drop_acquire};
 use crate::runtime::{record, tls};
 use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
 
@@ -97,11 +97,22 @@ releases! {
     mtx_unlock;
 }
 
+/// The other one. The dropped repetition has a way of its own, on which no register need be saved.
 pub unsafe extern "C" fn pthread_mutex_unlock(lock: Object, pc: u64) -> c_int {
+    if drop_acquire(lock.addr() as u64) {
+        // SAFETY: the program's own call.
+        return unsafe { real::pthread_mutex_unlock()(lock) };
+    }
+    // SAFETY: as above.
+    unsafe { unlock_and_record(lock, pc) }
+}
+
+#[inline(never)]
+unsafe extern "C" fn unlock_and_record(lock: Object, pc: u64) -> c_int {
     // SAFETY: the program's own mutex, and its own call.
     unsafe {
         if !unlock_will_fail(lock) {
-            release_mutex(lock.addr() as u64, pc);
+            record(Kind::Release, 0, lock.addr() as u64, pc);
         }
         real::pthread_mutex_unlock()(lock)
     }

@@ -354,27 +354,19 @@ unsafe fn is_repetition(t: *mut Tls, acquire: Event, release: Event) -> bool {
     }
 }
 
-/// Records that a mutex is about to be released, unless its acquire was put off and can be dropped with it.
+/// Before a mutex is released: drops its acquire, if that was put off and nothing came since. False: the release must be
+/// recorded.
 #[inline(always)]
-pub fn release_mutex(lock: u64, pc: u64) {
+pub fn drop_acquire(lock: u64) -> bool {
     let t = tls();
-    // SAFETY: the thread's own state.
-    unsafe {
-        if (*t).deferred_lock == lock && drop_deferred(t, lock) {
-            return;
-        }
-    }
-    record(Kind::Release, 0, lock, pc);
-}
-
-#[inline(always)]
-unsafe fn drop_deferred(t: *mut Tls, lock: u64) -> bool {
     // SAFETY: the thread's own state. Behind the gate no signal handler can record the acquire between look and drop.
     unsafe {
-        if !shut_gate(t) {
+        if (*t).deferred_lock != lock || (*t).gate != 0 {
             return false;
         }
-        let dropped = (*t).deferred_lock == lock && lock != 0;
+        (*t).gate = BUSY;
+        compiler_fence(Ordering::SeqCst);
+        let dropped = (*t).deferred_lock == lock;
         if dropped {
             (*t).deferred_lock = 0;
         }

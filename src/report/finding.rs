@@ -430,8 +430,7 @@ mod tests {
     #[test]
     fn a_lock_without_a_name_is_known_by_its_initialisation() {
         let frame = Frame { file: Some("a.c".into()), line: Some(3), ..Frame::default() };
-        let mut lock =
-            Lock { name: None, address: "0x10".into(), generation: 0, initialised_at: vec![frame] };
+        let mut lock = Lock { name: None, address: "0x10".into(), generation: 0, initialised_at: vec![frame] };
         assert_eq!(lock.label(), "the lock initialised at a.c:3");
         lock.initialised_at.clear();
         assert_eq!(lock.label(), "lock 0x10");

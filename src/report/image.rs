@@ -72,13 +72,7 @@ impl Image {
     pub fn open(path: &Path, debug_path: &Path) -> Option<Image> {
         let elf = open_elf(path)?;
         let separate = if has_lines(&elf) { None } else { find_separate(path, &elf, debug_path) };
-        Some(Image {
-            path: path.to_owned(),
-            debug_path: debug_path.to_owned(),
-            elf,
-            separate,
-            lines: OnceCell::new(),
-        })
+        Some(Image { path: path.to_owned(), debug_path: debug_path.to_owned(), elf, separate, lines: OnceCell::new() })
     }
 
     /// The address of the file's first byte, from which offsets into the module count.
@@ -99,7 +93,8 @@ impl Image {
     fn loads(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         let endian = self.elf.endian();
         let is_load = move |header: &&object::elf::ProgramHeader64<_>| header.p_type(endian) == object::elf::PT_LOAD;
-        let parts = move |h: &object::elf::ProgramHeader64<_>| (h.p_vaddr(endian), h.p_offset(endian), h.p_memsz(endian));
+        let parts =
+            move |h: &object::elf::ProgramHeader64<_>| (h.p_vaddr(endian), h.p_offset(endian), h.p_memsz(endian));
         self.elf.elf_program_headers().iter().filter(is_load).map(parts)
     }
 

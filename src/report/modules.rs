@@ -48,18 +48,31 @@ pub struct ModuleMap {
     live: Vec<Mapping>,
     /// What was mapped before and is no longer, oldest first.
     gone: Vec<Mapping>,
+    /// A map that was saved is of another process, or of another time.
+    is_saved: bool,
 }
 
 impl ModuleMap {
-    /// The map of a process from the text of its `/proc/PID/maps`.
+    /// The map of this process.
+    #[must_use]
+    pub fn of_this_process() -> ModuleMap {
+        let mut map = ModuleMap::default();
+        map.refresh();
+        map
+    }
+
+    /// The map of a process from the saved text of its `/proc/PID/maps`.
     #[must_use]
     pub fn parse(text: &str) -> ModuleMap {
-        ModuleMap { live: parse(text), gone: Vec::new() }
+        ModuleMap { live: parse(text), gone: Vec::new(), is_saved: true }
     }
 
     /// Reads the map of this process again. What has gone since the last time is still found, as long as nothing else
-    /// took its place. If the map cannot be read, the old one stays.
+    /// took its place. If the map cannot be read, the old one stays. A saved map stays as it is.
     pub fn refresh(&mut self) {
+        if self.is_saved {
+            return;
+        }
         // Paths are bytes; one that is not UTF-8 must not hide all the others.
         if let Ok(bytes) = std::fs::read("/proc/self/maps") {
             self.replace(&String::from_utf8_lossy(&bytes));
@@ -206,8 +219,7 @@ mod tests {
 
     #[test]
     fn this_process_has_a_module_for_its_own_code() {
-        let mut map = ModuleMap::default();
-        map.refresh();
+        let map = ModuleMap::of_this_process();
         let here = this_process_has_a_module_for_its_own_code as *const () as u64;
         let exe = std::env::current_exe().unwrap();
         assert_eq!(map.find(here).unwrap().module.as_ref(), exe.to_str().unwrap());

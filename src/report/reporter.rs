@@ -50,7 +50,9 @@ pub struct Totals {
 /// What became of a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    New { strong: bool },
+    New {
+        strong: bool,
+    },
     Repeat,
     Suppressed,
     /// The specification calls none of its blocks atomic.

@@ -107,14 +107,18 @@ impl LogFile {
     pub const DEFAULT: &'static str = "avmon.log";
 
     /// The log of process `pid`: the path of the options and the process id. Relative paths are seen from the
-    /// directory that is current now, whereever the program goes later.
+    /// directory that is current now, wherever the program goes later.
     #[must_use]
     pub fn new(log_path: &str, pid: u32) -> LogFile {
+        LogFile::seen_from(&std::env::current_dir().unwrap_or_default(), log_path, pid)
+    }
+
+    /// The same, for a process that started in `directory`.
+    #[must_use]
+    pub fn seen_from(directory: &Path, log_path: &str, pid: u32) -> LogFile {
         let asked_for = !log_path.is_empty();
-        let mut name = OsString::from(if asked_for { log_path } else { LogFile::DEFAULT });
-        name.push(format!(".{pid}"));
-        let path = std::path::absolute(&name).unwrap_or_else(|_| PathBuf::from(name));
-        LogFile { path, asked_for, failures: 0 }
+        let name = if asked_for { log_path } else { LogFile::DEFAULT };
+        LogFile { path: directory.join(format!("{name}.{pid}")), asked_for, failures: 0 }
     }
 
     #[must_use]
@@ -191,7 +195,7 @@ mod tests {
     use super::*;
     use std::fs::File;
     use std::io::Read;
-    use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+    use std::os::fd::{AsRawFd, OwnedFd};
 
     /// A descriptor with a number that no other test uses.
     fn renumbered(file: OwnedFd, number: RawFd) {
@@ -268,7 +272,7 @@ mod tests {
     fn a_pipe_that_nobody_reads_is_no_error() {
         let (reader, writer) = pipe();
         drop(reader);
-        GuardedStderr::at(writer.into_raw_fd()).write_all(b"report").unwrap();
+        GuardedStderr::at(writer.as_raw_fd()).write_all(b"report").unwrap();
     }
 
     #[test]

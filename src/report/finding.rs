@@ -398,14 +398,14 @@ mod tests {
             serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
         }
         let kinds = [Kind::Before, Kind::In, Kind::After];
-        assert!(kinds.iter().map(|k| written(k)).eq(Kind::NAMES.iter().copied()));
-        assert!(Strength::ALL.iter().map(|s| written(s)).eq(Strength::NAMES.iter().copied()));
+        assert!(kinds.iter().map(written).eq(Kind::NAMES.iter().copied()));
+        assert!(Strength::ALL.iter().map(written).eq(Strength::NAMES.iter().copied()));
         let rungs = [Rung::Predicted, Rung::Conflicting, Rung::Confirmed, Rung::Failing];
-        assert!(rungs.iter().map(|r| written(r)).eq(Rung::NAMES.iter().copied()));
+        assert!(rungs.iter().map(written).eq(Rung::NAMES.iter().copied()));
         let blocks = [BlockKind::Function, BlockKind::Block, BlockKind::Section];
-        assert!(blocks.iter().map(|b| written(b)).eq(BlockKind::NAMES.iter().copied()));
+        assert!(blocks.iter().map(written).eq(BlockKind::NAMES.iter().copied()));
         let modes = [LockMode::Exclusive, LockMode::Shared];
-        assert!(modes.iter().map(|m| written(m)).eq(LockMode::NAMES.iter().copied()));
+        assert!(modes.iter().map(written).eq(LockMode::NAMES.iter().copied()));
     }
 
     #[test]

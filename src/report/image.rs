@@ -9,6 +9,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
+use std::fmt::Write as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -227,8 +228,12 @@ fn find_separate(path: &Path, elf: &Elf, debug_path: &Path) -> Option<(PathBuf, 
 
 fn open_by_build_id(id: &[u8], debug_path: &Path) -> Option<(PathBuf, Elf)> {
     let (first, rest) = id.split_first()?;
-    let hex: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let path = debug_path.join(".build-id").join(format!("{first:02x}")).join(format!("{hex}.debug"));
+    let mut name = String::new();
+    for byte in rest {
+        let _ = write!(name, "{byte:02x}");
+    }
+    name.push_str(".debug");
+    let path = debug_path.join(".build-id").join(format!("{first:02x}")).join(name);
     let elf = open_elf(&path)?;
     (elf.build_id().ok().flatten() == Some(id)).then_some((path, elf))
 }

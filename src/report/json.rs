@@ -302,9 +302,13 @@ pub fn validate_line(line: &str) -> Result<(), String> {
 pub fn schema_markdown() -> String {
     let mut text =
         format!("## Records (schema version {VERSION})\n\nEach line is an object whose `type` names the record.\n\n");
-    RECORDS.iter().for_each(|shape| shape.markdown(&mut text));
+    for shape in RECORDS {
+        shape.markdown(&mut text);
+    }
     text.push_str("## Objects in records\n\n");
-    OBJECTS.iter().for_each(|shape| shape.markdown(&mut text));
+    for shape in OBJECTS {
+        shape.markdown(&mut text);
+    }
     text.truncate(text.trim_end().len());
     text.push('\n');
     text

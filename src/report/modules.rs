@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn an_unloaded_module_is_still_named_until_another_takes_its_place() {
         let mut map = ModuleMap::parse(MAP);
-        let without: String = MAP.lines().filter(|l| !l.contains("plugin")).map(|l| format!("{l}\n")).collect();
+        let without: String = MAP.split_inclusive('\n').filter(|line| !line.contains("plugin")).collect();
         map.replace(&without);
         map.replace(&without);
         assert_eq!(short(&map, 0x7fff_f7f0_1010).unwrap(), "plugin.so+0x1010");

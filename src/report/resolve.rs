@@ -10,8 +10,9 @@ use crate::report::reporter::{Process, ThreadInfo};
 use crate::report::specification::Specification;
 use crate::report::symbols::Symbols;
 
-/// Code of the language's own library: where the C++ library takes a lock for its caller or starts a thread.
-const LIBRARY: &[&str] = &["std::", "__gnu_cxx::", "__gthread_"];
+/// Code of the language's own library: where the C++ library takes a lock for its caller or starts a thread. Some of its
+/// names are too wild for the demangler.
+const LIBRARY: &[&str] = &["std::", "__gnu_cxx::", "__gthread_", "_ZSt", "_ZNSt", "_ZNKSt"];
 
 /// What is below `main` and below start routines: the C library's functions, and the monitor's trampoline.
 const STARTERS: &[&str] =

@@ -165,13 +165,14 @@ impl Symbols {
     }
 }
 
-/// The name of a function, from debug information and from its symbol. Debug information is right where code was shared or
-/// moved, but has no more than `hidden` for a C++ function without linkage, where the symbol has scope and parameters.
+/// The name of a function, from debug information and from its symbol. Debug information is right where code was shared
+/// or moved, but has no more than `hidden` or `apply<int>` for a C++ function without linkage, where the symbol has scope
+/// and parameters.
 fn fuller(name: Option<String>, symbol: Option<String>) -> Option<String> {
-    match (name, symbol) {
-        (Some(name), Some(symbol)) if symbol.contains(&format!("{name}(")) => Some(symbol),
-        (name, symbol) => name.or(symbol),
-    }
+    let (Some(name), Some(symbol)) = (&name, &symbol) else { return name.or(symbol) };
+    let bare = name.split('<').next().unwrap_or(name);
+    let extends = symbol.contains(&format!("{bare}(")) || symbol.contains(&format!("{bare}<"));
+    Some(if !bare.contains("::") && extends { symbol } else { name }.clone())
 }
 
 /// Runs code of the libraries that read object files. `None` if it panicked.

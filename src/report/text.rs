@@ -1,4 +1,4 @@
-//! The text of findings, in the shape of a ThreadSanitizer report. The same finding always gives the same text.
+//! The text of findings, in the shape of one by `ThreadSanitizer`. The same finding always gives the same text.
 
 use std::fmt::Write as _;
 

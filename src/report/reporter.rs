@@ -307,6 +307,12 @@ impl Reporter {
     }
 }
 
+// It is made where the monitor starts and used on its worker.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Reporter>();
+};
+
 /// The first record of this process. From `/proc`, since the environment may be changed by the program meanwhile.
 fn start() -> Start {
     let strings = |path: &str| -> Vec<String> {

@@ -16,5 +16,8 @@
 //! | [`cli`] | the `avmon` command, one file per subcommand |
 
 pub mod analysis;
+pub mod cli;
 pub mod event;
+pub mod interpose;
 pub mod options;
+pub mod runtime;

@@ -1,0 +1,1 @@
+//! The `avmon` command, one file per subcommand.

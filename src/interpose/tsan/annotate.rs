@@ -1,4 +1,4 @@
-//! What source code says about itself for ThreadSanitizer: custom locks, order, fibers, thread names.
+//! What source code says about itself for the thread sanitizer: custom locks, order, fibers, thread names.
 //!
 //! The functions of a custom lock come in pairs around its implementation. In between, this thread's events are
 //! ignored: a lock made of a pthread mutex and a condition variable is one lock, not three objects.

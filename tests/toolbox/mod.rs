@@ -46,10 +46,12 @@ pub fn avmon_compiler(family: &str, file: &str) -> Command {
     command
 }
 
-/// A program under the monitor. It keeps its own exit status: what is found is no concern of these tests.
+/// A program under the monitor. It keeps its own exit status and a log goes beside it: what is found is no concern of
+/// these tests.
 pub fn monitored(program: &Path) -> Command {
     let mut command = Command::new(program);
-    command.env("LD_PRELOAD", library()).env("AVMON_OPTIONS", "exitcode=0:report=0:summary=0:log_path=/dev/null");
+    command.current_dir(program.parent().expect("a full path"));
+    command.env("LD_PRELOAD", library()).env("AVMON_OPTIONS", "exitcode=0:report=0:summary=0");
     command
 }
 

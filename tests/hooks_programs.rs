@@ -11,7 +11,7 @@ const LEVELS: [&str; 2] = ["-O0", "-O2"];
 /// The output of the program as the compiler makes it without us. What is defined nowhere then has its output given.
 fn plain_output(compilers: (&str, &str), flags: &[&str], file: &str, home: &Path) -> String {
     let program = home.join("plain");
-    let compiler = if file.ends_with(".cc") { compilers.1 } else { compilers.0 };
+    let compiler = if toolbox::is_cxx(file) { compilers.1 } else { compilers.0 };
     // 128-bit atomics of plain programs are in a library of their own.
     let libraries = ["-pthread", "-latomic"];
     succeed(Command::new(compiler).args(flags).arg(source(file)).args(libraries).arg("-o").arg(&program));

@@ -13,6 +13,7 @@ Examples:
 /// Print the flags that `avmon cc` adds, on one line and quoted for the shell
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "each is one switch of the command")]
 pub struct Flags {
     /// What the compiler needs
     #[arg(long, required_unless_present_any = ["ldflags", "libs"])]

@@ -39,10 +39,14 @@ pub fn fail(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
+pub fn is_cxx(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|extension| extension == "cc")
+}
+
 /// `avmon cc` or `avmon c++` for a file of this name, calling `family`'s compiler.
 pub fn avmon_compiler(family: &str, file: &str) -> Command {
     let mut command = Command::new(avmon());
-    command.arg(if file.ends_with(".cc") { "c++" } else { "cc" }).arg(format!("--avmon-compiler={family}"));
+    command.arg(if is_cxx(file) { "c++" } else { "cc" }).arg(format!("--avmon-compiler={family}"));
     command
 }
 

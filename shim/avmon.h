@@ -72,8 +72,8 @@ AVMON_DEFINE(lock_created, volatile void *)
 AVMON_DEFINE(lock_destroyed, volatile void *)
 AVMON_DEFINE(lock_acquired, volatile void *)
 AVMON_DEFINE(lock_releasing, volatile void *)
-AVMON_DEFINE(signal, volatile void *)
-AVMON_DEFINE(await, volatile void *)
+AVMON_DEFINE(order_signal, volatile void *)
+AVMON_DEFINE(order_await, volatile void *)
 AVMON_DEFINE(interference, volatile void *)
 
 #undef AVMON_DEFINE
@@ -86,8 +86,8 @@ AVMON_DEFINE(interference, volatile void *)
 #define AVMON_LOCK_ACQUIRED_SHARED(lock) avmon_mark_lock_acquired((lock), 1)
 #define AVMON_LOCK_RELEASING(lock) avmon_mark_lock_releasing((lock), 0)
 #define AVMON_LOCK_RELEASING_SHARED(lock) avmon_mark_lock_releasing((lock), 1)
-#define AVMON_SIGNAL(object) avmon_mark_signal((object), 0)
-#define AVMON_AWAIT(object) avmon_mark_await((object), 0)
+#define AVMON_SIGNAL(object) avmon_mark_order_signal((object), 0)
+#define AVMON_AWAIT(object) avmon_mark_order_await((object), 0)
 #define AVMON_INTERFERENCE() avmon_mark_interference((void *)0, 0)
 
 #ifdef __cplusplus

@@ -20,4 +20,6 @@ pub mod cli;
 pub mod event;
 pub mod interpose;
 pub mod options;
+pub mod order;
+pub mod report;
 pub mod runtime;

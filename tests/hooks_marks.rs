@@ -23,8 +23,8 @@ main lock_releasing shared=0
 main lock_acquired shared=1
 main lock_releasing shared=1
 main block_end shared=0
-main signal shared=0
-main await shared=0
+main order_signal shared=0
+main order_await shared=0
 main interference shared=0
 main lock_destroyed shared=0
 ";

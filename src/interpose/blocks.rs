@@ -1,6 +1,6 @@
 //! What `shim/avmon.h` finds at run time: marked blocks, custom locks and custom order under our own names.
 
-use super::exports;
+use super::export::exports;
 use crate::event::{Kind, Mode};
 use crate::runtime;
 use std::ffi::c_int;
@@ -13,8 +13,8 @@ exports! {
     avmon_lock_destroyed / 1 => lock_destroyed;
     avmon_lock_acquired / 2 => lock_acquired;
     avmon_lock_releasing / 2 => lock_releasing;
-    avmon_signal / 1 => signal;
-    avmon_await / 1 => await_signal;
+    avmon_order_signal / 1 => order_signal;
+    avmon_order_await / 1 => order_await;
     avmon_interference / 0 => interference;
 }
 
@@ -47,11 +47,11 @@ unsafe extern "C" fn lock_releasing(address: u64, shared: c_int, pc: u64) {
     runtime::record(Kind::Release, mode_of(shared), address, pc);
 }
 
-unsafe extern "C" fn signal(address: u64, pc: u64) {
+unsafe extern "C" fn order_signal(address: u64, pc: u64) {
     runtime::record(Kind::Signal, 0, address, pc);
 }
 
-unsafe extern "C" fn await_signal(address: u64, pc: u64) {
+unsafe extern "C" fn order_await(address: u64, pc: u64) {
     runtime::record(Kind::Await, 0, address, pc);
 }
 

@@ -1,6 +1,6 @@
 //! Plain memory accesses and coverage: nothing is recorded of them. Volatile accesses order threads.
 
-use super::super::exports;
+use super::super::export::exports;
 use crate::runtime;
 use std::ffi::{c_int, c_void};
 

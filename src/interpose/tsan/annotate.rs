@@ -3,12 +3,11 @@
 //! The functions of a custom lock come in pairs around its implementation. In between, this thread's events are
 //! ignored: a lock made of a pthread mutex and a condition variable is one lock, not three objects.
 
-use super::super::exports;
+use super::super::export::exports;
 use crate::event::{Kind, Mode};
 use crate::runtime;
-use std::ffi::{c_char, c_int, c_uint, c_void};
-use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::runtime::fiber::{self, Fiber};
+use std::ffi::{c_char, c_int, c_uint};
 
 exports! {
     pub const NAMES;
@@ -30,7 +29,7 @@ exports! {
     __tsan_ignore_thread_end => nothing;
     __tsan_get_current_fiber => current_fiber;
     __tsan_create_fiber => create_fiber;
-    __tsan_destroy_fiber => nothing;
+    __tsan_destroy_fiber => destroy_fiber;
     __tsan_switch_to_fiber / 2 => switch_to_fiber;
     __tsan_set_fiber_name => nothing;
     __tsan_java_init => nothing;
@@ -144,15 +143,15 @@ unsafe extern "C" fn mutex_destroy(address: u64, flags: Flags, pc: u64) {
 }
 
 unsafe extern "C" fn enter_implementation() {
-    runtime::ignore_sync(1);
+    runtime::ignore_sync(true);
 }
 
 unsafe extern "C" fn leave_implementation() {
-    runtime::ignore_sync(-1);
+    runtime::ignore_sync(false);
 }
 
 unsafe extern "C" fn mutex_post_lock(address: u64, flags: Flags, _recursion: c_int, pc: u64) {
-    runtime::ignore_sync(-1);
+    runtime::ignore_sync(false);
     let kind = if flags.has(Flags::TRY_LOCK_FAILED) { Kind::Refused } else { Kind::Acquire };
     runtime::record(kind, flags.mode(), address, pc);
 }
@@ -160,7 +159,7 @@ unsafe extern "C" fn mutex_post_lock(address: u64, flags: Flags, _recursion: c_i
 /// Returns how many levels of a re-entrant lock were released. The analysis counts them; here it is always one.
 unsafe extern "C" fn mutex_pre_unlock(address: u64, flags: Flags, pc: u64) -> c_int {
     runtime::record(Kind::Release, flags.mode(), address, pc);
-    runtime::ignore_sync(1);
+    runtime::ignore_sync(true);
     1
 }
 
@@ -210,28 +209,23 @@ unsafe extern "C" fn name_thread(_file: *const c_char, _line: c_int, name: *cons
     unsafe { runtime::name_thread(name) };
 }
 
-/// Fibers are opaque to the program. Created ones are odd numbers that are never used twice, so they need no memory and
-/// never equal a thread's own fiber, which is the address of its thread control block.
-unsafe extern "C" fn create_fiber(_flags: c_uint) -> *mut c_void {
-    static NEXT: AtomicUsize = AtomicUsize::new(1);
-    ptr::without_provenance_mut(NEXT.fetch_add(2, Ordering::Relaxed))
+unsafe extern "C" fn create_fiber(_flags: c_uint) -> *mut Fiber {
+    fiber::create()
 }
 
-unsafe extern "C" fn current_fiber() -> *mut c_void {
-    let fiber = runtime::current_fiber();
-    if !fiber.is_null() {
-        return fiber;
-    }
-    // SAFETY: has no preconditions.
-    let own = unsafe { libc::pthread_self() };
-    ptr::without_provenance_mut(own as usize)
+unsafe extern "C" fn destroy_fiber(fiber: *mut Fiber) {
+    // SAFETY: the program passes back what it got, for the last time.
+    unsafe { fiber::destroy(fiber) };
+}
+
+unsafe extern "C" fn current_fiber() -> *mut Fiber {
+    fiber::current()
 }
 
 /// A fiber goes on only after it was left, on whatever thread that was.
-unsafe extern "C" fn switch_to_fiber(fiber: *mut c_void, _flags: c_uint, pc: u64) {
-    // SAFETY: has no preconditions.
-    let left = unsafe { current_fiber() };
-    runtime::record(Kind::Signal, 0, left as u64, pc);
-    runtime::switch_fiber(fiber);
-    runtime::record(Kind::Await, 0, fiber as u64, pc);
+unsafe extern "C" fn switch_to_fiber(fiber: *mut Fiber, _flags: c_uint, pc: u64) {
+    runtime::record(Kind::Signal, 0, fiber::current().addr() as u64, pc);
+    // SAFETY: the program passes back what it got, and runs a fiber on one thread at a time.
+    unsafe { fiber::switch(fiber) };
+    runtime::record(Kind::Await, 0, fiber.addr() as u64, pc);
 }

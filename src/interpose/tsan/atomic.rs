@@ -12,9 +12,10 @@
 //! acquire is remembered for an acquire fence, which awaits it: the fence of a reference count that reached zero
 //! is ordered after the release decrements only that way.
 
-use super::super::exports;
+use super::super::export::exports;
+use super::fence;
 use crate::runtime;
-use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
+use core::sync::atomic::{self, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence};
 use std::ffi::c_int;
 
 /// A memory order as the compilers pass it. Bits above these 16 are hints (lock elision).
@@ -57,7 +58,7 @@ impl Order {
         if self.acquires() {
             runtime::await_later(address);
         } else {
-            runtime::await_at_fence(address);
+            fence::remember(address);
         }
     }
 }
@@ -234,9 +235,9 @@ unsafe extern "C" fn thread_fence(order: Order) {
     if order.releases() {
         runtime::fence_release();
     }
-    fence(Ordering::SeqCst);
+    atomic::fence(Ordering::SeqCst);
     if order.acquires() {
-        runtime::fence_acquire();
+        fence::acquire();
     }
 }
 

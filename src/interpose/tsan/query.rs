@@ -1,7 +1,7 @@
 //! Questions that a program can ask the runtime library about its reports and its heap. There are none to tell of:
 //! each answers nothing, which every caller must expect.
 
-use super::super::exports;
+use super::super::export::exports;
 
 exports! {
     pub const NAMES;

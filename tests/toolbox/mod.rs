@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 /// The C and the C++ compiler of each family that is supported.
 pub const FAMILIES: [(&str, &str); 2] = [("gcc", "g++"), ("clang", "clang++")];
@@ -22,10 +22,17 @@ pub fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hooks").join(name)
 }
 
+/// Runs a command as a user would: cargo's library path would let programs find what they must find by themselves.
+#[track_caller]
+fn output(command: &mut Command) -> Output {
+    command.env_remove("LD_LIBRARY_PATH");
+    command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; scripts/test installs what tests need"))
+}
+
 /// Runs a command that must succeed, and returns its standard output.
 #[track_caller]
 pub fn succeed(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; scripts/test installs it"));
+    let output = output(command);
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?}: {}\n{stdout}\n{stderr}", output.status);
     stdout.into_owned()
@@ -34,7 +41,7 @@ pub fn succeed(command: &mut Command) -> String {
 /// Runs a command that must fail, and returns its standard error.
 #[track_caller]
 pub fn fail(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = output(command);
     assert!(!output.status.success(), "{command:?} should have failed");
     String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -16,5 +16,6 @@
 //! | [`cli`] | the `avmon` command, one file per subcommand |
 
 pub mod analysis;
+pub mod cli;
 pub mod event;
 pub mod options;

@@ -1,1 +1,6 @@
-fn main() {}
+//! The `avmon` command. Everything is in [`avmon::cli`].
+
+fn main() {
+    let code = avmon::cli::main(&std::env::args_os().collect::<Vec<_>>());
+    std::process::exit(code as i32);
+}

@@ -12,6 +12,7 @@ mod program;
 mod run;
 mod style;
 
+pub use environment::VARIABLES;
 pub use exit::{ExitCode, Failure};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};

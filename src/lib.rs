@@ -19,3 +19,4 @@ pub mod analysis;
 pub mod cli;
 pub mod event;
 pub mod options;
+pub mod report;

@@ -18,5 +18,7 @@
 pub mod analysis;
 pub mod cli;
 pub mod event;
+pub mod interpose;
 pub mod options;
 pub mod report;
+pub mod runtime;

@@ -20,12 +20,29 @@ fn every_help_ends_with_examples() {
     for expected in ["run", "report", "cc", "c++", "flags", "demo", "doctor", "options", "completions"] {
         assert!(names.iter().any(|name| name == expected), "{expected} is not in {names:?}");
     }
-    // The compilers hand --help on to the real one; `avmon help cc` is ours.
-    for name in names.iter().filter(|name| !matches!(name.as_str(), "cc" | "c++")) {
-        let ending = end(&mut avmon(&[name, "--help"]));
+    for name in names.iter().filter(|name| *name != "help") {
+        let ending = end(&mut avmon(&["help", name]));
         assert_eq!(ending.code, Some(0), "{ending:?}");
         let examples = ending.stdout.split("Examples:\n").nth(1).expect(name);
-        assert!(examples.starts_with("  avmon ") || examples.contains(&format!("avmon {name}")), "{name}: {examples}");
+        assert!(examples.contains(&format!("avmon {name}")), "{name}: {examples}");
+    }
+}
+
+#[test]
+fn the_compilers_hand_help_and_version_on() {
+    let plain = end(Command::new("gcc").arg("--version")).stdout;
+    assert_eq!(end(&mut avmon(&["cc", "--version"])).stdout, plain);
+    assert!(end(&mut avmon(&["c++", "--help"])).stdout.contains("Usage: g++"));
+}
+
+#[test]
+fn a_link_named_after_a_compiler_is_that_compiler() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = end(&mut avmon(&["cc", "--install-links", directory.path().to_str().unwrap()]));
+    assert_eq!(made.code, Some(0), "{made:?}");
+    for (link, compiler) in [("avmon-cc", "gcc"), ("avmon-c++", "g++")] {
+        let ending = end(&mut cli_support::clean(&directory.path().join(link), &["--help"]));
+        assert!(ending.stdout.contains(&format!("Usage: {compiler}")), "{ending:?}");
     }
 }
 

@@ -9,6 +9,8 @@ pub const LIBRARY: &str = "AVMON_LIBRARY";
 pub const VARIABLES: &[(&str, &str)] = &[
     (options::VARIABLE, "options of the monitor, name=value:name=value; 'avmon options' lists them"),
     (LIBRARY, "the libavmon.so to use instead of the one beside the command or in ../lib"),
+    ("AVMON_CC", "the compiler that 'avmon cc' calls, if not gcc"),
+    ("AVMON_CXX", "the compiler that 'avmon c++' calls, if not g++ or the twin of AVMON_CC"),
 ];
 
 /// One warning for each variable that looks like ours but is not known.

@@ -3,6 +3,9 @@
 use super::exit::{ExitCode, Failure};
 use super::{environment, library, program, tell};
 use crate::options::{self, Options};
+use crate::report::rules::RulesError;
+use crate::report::specification::Specification;
+use crate::report::suppressions::Suppressions;
 use clap::{Arg, ArgMatches, Args, FromArgMatches};
 use std::ffi::OsString;
 use std::fs::{self, OpenOptions};
@@ -101,7 +104,10 @@ fn files(options: &Options) -> impl Iterator<Item = (&'static str, &str)> {
 }
 
 /// Parses the suppressions and the specification: a broken file would leave the user without either.
-fn check_rules(_options: &Options) -> Result<(), Failure> {
+fn check_rules(options: &Options) -> Result<(), Failure> {
+    let broken = |error: RulesError| Failure::internal(error.to_string());
+    Suppressions::read(options).map_err(broken)?;
+    Specification::read(options).map_err(broken)?;
     Ok(())
 }
 

@@ -80,8 +80,9 @@ impl Demo {
 
         heading("3. Under avmon");
         say(MONITORED);
-        let color = if style::is_wanted() { "always" } else { "never" };
-        stage.expect(&format!("avmon run --color={color} -- ./{}", BUGGY.program()), ExitCode::Findings, "append")?;
+        // The report goes through a pipe on its way here, so the monitor cannot see the terminal.
+        let color = if style::is_wanted() { "--color=always " } else { "" };
+        stage.expect(&format!("avmon run {color}-- ./{}", BUGGY.program()), ExitCode::Findings, "append.c:")?;
         say(READING);
 
         heading("4. The fix");

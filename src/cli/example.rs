@@ -53,17 +53,20 @@ impl Workshop {
 
     /// Runs a command line in the directory. A first word `avmon` is this very command.
     ///
-    /// The user's own options and preloads stay out: the example shows what avmon does by itself.
+    /// The user's own options, preloads and compiler stay out: the example shows what avmon does by itself.
     pub fn run(&self, line: &str) -> Result<Output, Failure> {
         let mut words = line.split(' ');
         let name = words.next().unwrap_or_default();
         let mut command = Command::new(if name == "avmon" { self.avmon.as_os_str() } else { name.as_ref() });
-        command.args(words).current_dir(&self.directory).env_remove("LD_PRELOAD").env_remove(options::VARIABLE);
+        command.args(words).current_dir(&self.directory);
+        for variable in ["LD_PRELOAD", options::VARIABLE, "AVMON_CC"] {
+            command.env_remove(variable);
+        }
         command.output().map_err(|error| Failure::internal(format!("'{line}' cannot be started: {error}")))
     }
 }
 
-/// The compilers that can instrument, in the order in which they are tried.
+/// The compilers that can instrument, in the order in which they are tried. The first is what `avmon cc` calls.
 pub const COMPILERS: [&str; 2] = ["gcc", "clang"];
 
 /// The first compiler that is installed.
@@ -75,7 +78,8 @@ pub fn compiler() -> Result<&'static str, Failure> {
 
 /// The command line that builds a source for the monitor.
 pub fn build_line(compiler: &str, source: &Source) -> String {
-    format!("avmon cc --avmon-compiler={compiler} -g -O1 -pthread {} -o {}", source.file, source.program())
+    let choice = if compiler == COMPILERS[0] { String::new() } else { format!("--avmon-compiler={compiler} ") };
+    format!("avmon cc {choice}-O1 -pthread {} -o {}", source.file, source.program())
 }
 
 /// What a finished command wrote, for people.

@@ -111,6 +111,7 @@ impl Compiler {
     }
 
     /// What to add when something is compiled.
+    #[must_use]
     pub fn compile_flags(&self, support: &Path) -> Vec<OsString> {
         let mut flags = strings(&[
             "-g",
@@ -226,6 +227,7 @@ fn complete(compiler: &Compiler, arguments: Vec<OsString>) -> Result<Vec<OsStrin
 
 /// What a compiler call does, as far as it matters here.
 #[derive(Default, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is one independent fact of a command line")]
 struct Job {
     sources: bool,
     headers: bool,

@@ -13,10 +13,10 @@ Examples:
 /// Print the flags that `avmon cc` adds, on one line and quoted for the shell
 #[derive(clap::Args, Clone, Debug)]
 #[command(after_help = EXAMPLES)]
-#[group(required = true, multiple = true, args = ["cflags", "ldflags", "libs"])]
+#[allow(clippy::struct_excessive_bools, reason = "each is one switch of the command")]
 pub struct Flags {
     /// What the compiler needs
-    #[arg(long)]
+    #[arg(long, required_unless_present_any = ["ldflags", "libs"])]
     cflags: bool,
 
     /// Where the linker and the program find the library of hooks

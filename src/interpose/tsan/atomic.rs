@@ -14,7 +14,6 @@
 
 use super::super::exports;
 use crate::runtime;
-use core::arch::x86_64::cmpxchg16b;
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence, fence};
 use std::ffi::c_int;
 
@@ -164,13 +163,22 @@ impl AtomicU128 {
     }
 
     fn compare_exchange(&self, expected: u128, new: u128, _: Ordering, _: Ordering) -> Result<u128, u128> {
-        #[target_feature(enable = "cmpxchg16b")]
-        unsafe fn exchange(address: *mut u128, expected: u128, new: u128) -> u128 {
-            // SAFETY: as the caller promises.
-            unsafe { cmpxchg16b(address, expected, new, Ordering::SeqCst, Ordering::SeqCst) }
+        let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
+        // SAFETY: the contract of `from_ptr`. The compiler keeps rbx for itself, so it is borrowed and given back.
+        unsafe {
+            core::arch::asm!(
+                "xchg rbx, {new_low}",
+                "lock cmpxchg16b [{cell}]",
+                "mov rbx, {new_low}",
+                cell = in(reg) self.0,
+                new_low = inout(reg) new as u64 => _,
+                in("rcx") (new >> 64) as u64,
+                inout("rax") low,
+                inout("rdx") high,
+                options(nostack),
+            );
         }
-        // SAFETY: the contract of `from_ptr`.
-        let old = unsafe { exchange(self.0, expected, new) };
+        let old = u128::from(high) << 64 | u128::from(low);
         if old == expected { Ok(old) } else { Err(old) }
     }
 

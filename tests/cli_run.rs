@@ -19,8 +19,9 @@ fn directory() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
 
+/// Where cargo leaves the library that belongs to the command under test.
 fn library() -> PathBuf {
-    Path::new(AVMON).with_file_name("libavmon.so").canonicalize().unwrap()
+    Path::new(AVMON).with_file_name("deps").join("libavmon.so").canonicalize().unwrap()
 }
 
 /// The value that the program finds in a variable.
@@ -42,6 +43,26 @@ fn the_status_of_the_program_is_the_status_of_the_command() {
 fn arguments_reach_the_program_untouched() {
     let ending = end(&mut avmon(&["run", "printf", "%s.", "--help", "-o", "--", "a b"]));
     assert_eq!(ending.stdout, "--help.-o.--.a b.");
+}
+
+/// What a shell prints that starts `avmon run -- sh -c INNER` after `setup`, with these redirections.
+fn from_shell(setup: &str, inner: &str, redirections: &str) -> String {
+    let line = format!("{setup}; exec \"$0\" run -- sh -c '{inner}' {redirections}");
+    end(&mut clean(Path::new("sh"), &["-c", &line, AVMON])).stdout
+}
+
+#[test]
+fn closed_files_stay_closed_and_open_ones_open() {
+    let inner = "for i in 0 1 2; do [ -e /proc/$$/fd/$i ] && echo $i; done";
+    assert_eq!(from_shell(":", inner, ""), "0\n1\n2\n");
+    assert_eq!(from_shell(":", inner, "<&- 2>&-"), "1\n");
+}
+
+#[test]
+fn a_broken_pipe_ends_the_program_only_if_it_would_without_avmon() {
+    let inner = "kill -PIPE $$; echo alive";
+    assert_eq!(from_shell("trap - PIPE", inner, ""), "");
+    assert_eq!(from_shell("trap \"\" PIPE", inner, ""), "alive\n");
 }
 
 #[test]
@@ -267,6 +288,12 @@ fn the_library_is_found_beside_the_command_in_lib_or_by_the_variable() {
     let beside = bin.join("libavmon.so");
     fs::copy(library(), &beside).unwrap();
     assert_eq!(seen("LD_PRELOAD", &mut clean(&command, &["run"])), real(&beside));
+
+    // As after `cargo run`, with the library of an earlier `cargo build` beside the command.
+    fs::create_dir(bin.join("deps")).unwrap();
+    let fresh = bin.join("deps/libavmon.so");
+    fs::copy(library(), &fresh).unwrap();
+    assert_eq!(seen("LD_PRELOAD", &mut clean(&command, &["run"])), real(&fresh));
 }
 
 #[test]

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "libavmon.so";
 
 /// Finds the library: named by the variable, else beside the command, else in `../lib`.
+///
+/// `cargo run` and `cargo test` leave it in `deps`, and only `cargo build` links it beside the command: there may be
+/// none, or one of an earlier build. So `deps` comes first; an installed command has no such directory.
 pub fn find() -> Result<PathBuf, Failure> {
     if let Some(path) = std::env::var_os(environment::LIBRARY) {
         let path = PathBuf::from(path);
@@ -20,12 +23,11 @@ pub fn find() -> Result<PathBuf, Failure> {
     let command = std::env::current_exe()
         .map_err(|error| Failure::internal(format!("cannot tell where the avmon command is: {error}")))?;
     let directory = command.parent().unwrap_or(Path::new("/"));
-    let candidates = [directory.join(NAME), directory.join("../lib").join(NAME)];
+    let candidates = ["deps", ".", "../lib"].map(|place| directory.join(place).join(NAME));
     let found = candidates.iter().find(|path| path.is_file()).ok_or_else(|| {
         Failure::internal(format!(
-            "{NAME} not found: neither {} nor {} exists; build it with 'cargo build --release', or set {} to its path",
-            candidates[0].display(),
-            candidates[1].display(),
+            "{NAME} not found beside {} or in ../lib; build it with 'cargo build --release', or set {} to its path",
+            command.display(),
             environment::LIBRARY,
         ))
     })?;

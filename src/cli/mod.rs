@@ -8,6 +8,7 @@ mod environment;
 mod example;
 pub mod exit;
 pub mod flags;
+pub mod inherited;
 mod library;
 mod options;
 mod program;

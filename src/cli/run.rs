@@ -1,7 +1,7 @@
 //! `avmon run`: checks everything that can be checked, then becomes the program with the monitor inside.
 
 use super::exit::{ExitCode, Failure};
-use super::{environment, library, program, tell};
+use super::{environment, inherited, library, program, tell};
 use crate::options::{self, Options};
 use crate::report::rules::RulesError;
 use crate::report::specification::Specification;
@@ -48,12 +48,10 @@ impl Run {
         let preload = library::preload(&library, std::env::var_os("LD_PRELOAD").as_deref())?;
         let (name, arguments) = self.program.split_first().expect("the parser asks for a program");
         let path = program::find(name)?;
-        let error = std::process::Command::new(&path)
-            .arg0(name)
-            .args(arguments)
-            .env("LD_PRELOAD", preload)
-            .env(options::VARIABLE, options)
-            .exec();
+        let mut command = std::process::Command::new(&path);
+        command.arg0(name).args(arguments).env("LD_PRELOAD", preload).env(options::VARIABLE, options);
+        // SAFETY: there is no fork, so the closure runs in this ordinary process.
+        let error = unsafe { command.pre_exec(inherited::restore) }.exec();
         Err(Failure::new(ExitCode::CannotRun, format!("{} cannot be executed: {error}", path.display())))
     }
 

@@ -43,7 +43,10 @@ mod tests {
     #[test]
     fn cpp_names_are_demangled_without_return_type() {
         assert_eq!(demangle("_ZN3Log6appendEi"), "Log::append(int)");
-        assert_eq!(demangle("_ZSt8__invokeIRFviEJiEEvOT_DpOT0_"), "std::__invoke<void (&)(int), int>(void (&)(int), int&&)");
+        assert_eq!(
+            demangle("_ZSt8__invokeIRFviEJiEEvOT_DpOT0_"),
+            "std::__invoke<void (&)(int), int>(void (&)(int), int&&)"
+        );
     }
 
     #[test]

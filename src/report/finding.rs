@@ -398,14 +398,14 @@ mod tests {
             serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
         }
         let kinds = [Kind::Before, Kind::In, Kind::After];
-        assert!(kinds.iter().map(|k| written(k)).eq(Kind::NAMES.iter().copied()));
-        assert!(Strength::ALL.iter().map(|s| written(s)).eq(Strength::NAMES.iter().copied()));
+        assert!(kinds.iter().map(written).eq(Kind::NAMES.iter().copied()));
+        assert!(Strength::ALL.iter().map(written).eq(Strength::NAMES.iter().copied()));
         let rungs = [Rung::Predicted, Rung::Conflicting, Rung::Confirmed, Rung::Failing];
-        assert!(rungs.iter().map(|r| written(r)).eq(Rung::NAMES.iter().copied()));
+        assert!(rungs.iter().map(written).eq(Rung::NAMES.iter().copied()));
         let blocks = [BlockKind::Function, BlockKind::Block, BlockKind::Section];
-        assert!(blocks.iter().map(|b| written(b)).eq(BlockKind::NAMES.iter().copied()));
+        assert!(blocks.iter().map(written).eq(BlockKind::NAMES.iter().copied()));
         let modes = [LockMode::Exclusive, LockMode::Shared];
-        assert!(modes.iter().map(|m| written(m)).eq(LockMode::NAMES.iter().copied()));
+        assert!(modes.iter().map(written).eq(LockMode::NAMES.iter().copied()));
     }
 
     #[test]
@@ -430,8 +430,7 @@ mod tests {
     #[test]
     fn a_lock_without_a_name_is_known_by_its_initialisation() {
         let frame = Frame { file: Some("a.c".into()), line: Some(3), ..Frame::default() };
-        let mut lock =
-            Lock { name: None, address: "0x10".into(), generation: 0, initialised_at: vec![frame] };
+        let mut lock = Lock { name: None, address: "0x10".into(), generation: 0, initialised_at: vec![frame] };
         assert_eq!(lock.label(), "the lock initialised at a.c:3");
         lock.initialised_at.clear();
         assert_eq!(lock.label(), "lock 0x10");

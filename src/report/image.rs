@@ -9,6 +9,7 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
+use std::fmt::Write as _;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -72,13 +73,7 @@ impl Image {
     pub fn open(path: &Path, debug_path: &Path) -> Option<Image> {
         let elf = open_elf(path)?;
         let separate = if has_lines(&elf) { None } else { find_separate(path, &elf, debug_path) };
-        Some(Image {
-            path: path.to_owned(),
-            debug_path: debug_path.to_owned(),
-            elf,
-            separate,
-            lines: OnceCell::new(),
-        })
+        Some(Image { path: path.to_owned(), debug_path: debug_path.to_owned(), elf, separate, lines: OnceCell::new() })
     }
 
     /// The address of the file's first byte, from which offsets into the module count.
@@ -99,7 +94,8 @@ impl Image {
     fn loads(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         let endian = self.elf.endian();
         let is_load = move |header: &&object::elf::ProgramHeader64<_>| header.p_type(endian) == object::elf::PT_LOAD;
-        let parts = move |h: &object::elf::ProgramHeader64<_>| (h.p_vaddr(endian), h.p_offset(endian), h.p_memsz(endian));
+        let parts =
+            move |h: &object::elf::ProgramHeader64<_>| (h.p_vaddr(endian), h.p_offset(endian), h.p_memsz(endian));
         self.elf.elf_program_headers().iter().filter(is_load).map(parts)
     }
 
@@ -232,8 +228,12 @@ fn find_separate(path: &Path, elf: &Elf, debug_path: &Path) -> Option<(PathBuf, 
 
 fn open_by_build_id(id: &[u8], debug_path: &Path) -> Option<(PathBuf, Elf)> {
     let (first, rest) = id.split_first()?;
-    let hex: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let path = debug_path.join(".build-id").join(format!("{first:02x}")).join(format!("{hex}.debug"));
+    let mut name = String::new();
+    for byte in rest {
+        let _ = write!(name, "{byte:02x}");
+    }
+    name.push_str(".debug");
+    let path = debug_path.join(".build-id").join(format!("{first:02x}")).join(name);
     let elf = open_elf(&path)?;
     (elf.build_id().ok().flatten() == Some(id)).then_some((path, elf))
 }

@@ -300,12 +300,15 @@ pub fn validate_line(line: &str) -> Result<(), String> {
 /// The schema for the manual.
 #[must_use]
 pub fn schema_markdown() -> String {
-    let mut text = format!(
-        "## Records (schema version {VERSION})\n\nEach line is an object whose `type` names the record.\n\n"
-    );
-    RECORDS.iter().for_each(|shape| shape.markdown(&mut text));
+    let mut text =
+        format!("## Records (schema version {VERSION})\n\nEach line is an object whose `type` names the record.\n\n");
+    for shape in RECORDS {
+        shape.markdown(&mut text);
+    }
     text.push_str("## Objects in records\n\n");
-    OBJECTS.iter().for_each(|shape| shape.markdown(&mut text));
+    for shape in OBJECTS {
+        shape.markdown(&mut text);
+    }
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
@@ -341,9 +344,16 @@ pub struct Log {
 /// Why a log cannot be read.
 #[derive(Debug)]
 pub enum LogError {
-    Unreadable { path: String, error: std::io::Error },
+    Unreadable {
+        path: String,
+        error: std::io::Error,
+    },
     /// A line is no record. Lines count from 1.
-    Line { path: String, line: usize, message: String },
+    Line {
+        path: String,
+        line: usize,
+        message: String,
+    },
 }
 
 impl std::fmt::Display for LogError {
@@ -517,7 +527,10 @@ mod tests {
             error(&(text() + "{\"type\":\"count\",\"id\":1}\n")),
             "avm.7:5: count: field 'count' is missing; is this a log of avmon?"
         );
-        assert_eq!(error("{\"type\":\"count\",\"id\":1,\"count\":2}\n"), "avm.7:1: the first record is not 'start'; is this a log of avmon?");
+        assert_eq!(
+            error("{\"type\":\"count\",\"id\":1,\"count\":2}\n"),
+            "avm.7:1: the first record is not 'start'; is this a log of avmon?"
+        );
         let newer = Record::Start(Start { version: 2, ..start() }).to_line();
         assert!(error(&newer).starts_with("avm.7:1: the log has version 2, this avmon reads version 1"));
         let missing = read_log(Path::new("/nonexistent/avm.7")).unwrap_err().to_string();

@@ -13,6 +13,8 @@ struct Mapping {
     /// Where the file's first byte lies.
     base: u64,
     path: Arc<str>,
+    /// Not in the file: the zero-filled end of its data segment (.bss).
+    is_anonymous: bool,
 }
 
 /// An address as seen from its module.
@@ -48,18 +50,31 @@ pub struct ModuleMap {
     live: Vec<Mapping>,
     /// What was mapped before and is no longer, oldest first.
     gone: Vec<Mapping>,
+    /// A map that was saved is of another process, or of another time.
+    is_saved: bool,
 }
 
 impl ModuleMap {
-    /// The map of a process from the text of its `/proc/PID/maps`.
+    /// The map of this process.
+    #[must_use]
+    pub fn of_this_process() -> ModuleMap {
+        let mut map = ModuleMap::default();
+        map.refresh();
+        map
+    }
+
+    /// The map of a process from the saved text of its `/proc/PID/maps`.
     #[must_use]
     pub fn parse(text: &str) -> ModuleMap {
-        ModuleMap { live: parse(text), gone: Vec::new() }
+        ModuleMap { live: parse(text), gone: Vec::new(), is_saved: true }
     }
 
     /// Reads the map of this process again. What has gone since the last time is still found, as long as nothing else
-    /// took its place. If the map cannot be read, the old one stays.
+    /// took its place. If the map cannot be read, the old one stays. A saved map stays as it is.
     pub fn refresh(&mut self) {
+        if self.is_saved {
+            return;
+        }
         // Paths are bytes; one that is not UTF-8 must not hide all the others.
         if let Ok(bytes) = std::fs::read("/proc/self/maps") {
             self.replace(&String::from_utf8_lossy(&bytes));
@@ -70,8 +85,10 @@ impl ModuleMap {
     pub fn replace(&mut self, text: &str) {
         let old = std::mem::replace(&mut self.live, parse(text));
         for mapping in old {
-            let is_known = |m: &Mapping| m.base == mapping.base && m.start == mapping.start && m.path == mapping.path;
-            if !self.live.iter().any(is_known) && !self.gone.iter().any(is_known) {
+            let is_same = |m: &Mapping| m.base == mapping.base && m.start == mapping.start && m.path == mapping.path;
+            let at = self.live.binary_search_by_key(&mapping.start, |m| m.start);
+            let is_live = at.is_ok_and(|index| is_same(&self.live[index]));
+            if !is_live && !self.gone.iter().any(is_same) {
                 self.gone.push(mapping);
             }
         }
@@ -93,24 +110,22 @@ fn parse(text: &str) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for line in text.lines() {
         let Some((start, end, offset, path)) = parse_line(line) else { continue };
-        let touching = mappings.last().filter(|m| m.end == start);
-        let mapping = if path.starts_with('/') {
-            let same = mappings.last().filter(|m| &*m.path == path);
+        let before = mappings.last();
+        let is_anonymous = path.is_empty();
+        let continues = match before {
             // Offset 0 begins a module, unless it goes on from the one before: small segments made by lld share the
             // file's first page.
-            match same {
-                Some(m) if offset != 0 || m.end == start => {
-                    Mapping { start, end, base: m.base, path: Arc::clone(&m.path) }
-                }
-                _ => Mapping { start, end, base: start.wrapping_sub(offset), path: Arc::from(path) },
-            }
-        } else if let Some(data) = touching.filter(|_| path.is_empty()) {
-            // The part of a data segment that is not in the file (.bss) is anonymous memory right behind it.
-            Mapping { start, end, base: data.base, path: Arc::clone(&data.path) }
-        } else {
-            continue;
+            Some(before) if *before.path == *path => offset != 0 || before.end == start,
+            // The rest of a data segment is anonymous memory right behind it.
+            Some(before) => is_anonymous && !before.is_anonymous && before.end == start,
+            None => false,
         };
-        mappings.push(mapping);
+        let (base, path) = match before {
+            Some(before) if continues => (before.base, Arc::clone(&before.path)),
+            _ if path.starts_with('/') => (start.wrapping_sub(offset), Arc::from(path)),
+            _ => continue,
+        };
+        mappings.push(Mapping { start, end, base, path, is_anonymous });
     }
     mappings
 }
@@ -140,7 +155,8 @@ mod tests {
 555555555000-555555556000 r-xp 00001000 08:01 11 /opt/my app/prog
 555555557000-555555558000 rw-p 00002000 08:01 11 /opt/my app/prog
 555555558000-555555559000 rw-p 00000000 00:00 0 
-555555559000-55555557a000 rw-p 00000000 00:00 0                          [heap]
+555555559000-55555555a000 ---p 00000000 00:00 0 
+55555555a000-55555557a000 rw-p 00000000 00:00 0                          [heap]
 7ffff7c00000-7ffff7c28000 r--p 00000000 08:01 12                         /lib/libc.so.6
 7ffff7c28000-7ffff7dbd000 r-xp 00028000 08:01 12                         /lib/libc.so.6
 7ffff7f00000-7ffff7f01000 r--p 00000000 08:01 13                         /lib/plugin.so
@@ -161,10 +177,11 @@ mod tests {
     }
 
     #[test]
-    fn bss_belongs_to_its_module_but_the_heap_does_not() {
+    fn bss_belongs_to_its_module_but_what_follows_does_not() {
         let map = ModuleMap::parse(MAP);
         assert_eq!(short(&map, 0x5555_5555_8040).unwrap(), "prog+0x4040");
-        assert_eq!(short(&map, 0x5555_5555_9000), None);
+        assert_eq!(short(&map, 0x5555_5555_9000), None, "something else that follows");
+        assert_eq!(short(&map, 0x5555_5555_a000), None);
     }
 
     #[test]
@@ -183,7 +200,7 @@ mod tests {
     #[test]
     fn an_unloaded_module_is_still_named_until_another_takes_its_place() {
         let mut map = ModuleMap::parse(MAP);
-        let without: String = MAP.lines().filter(|l| !l.contains("plugin")).map(|l| format!("{l}\n")).collect();
+        let without: String = MAP.split_inclusive('\n').filter(|line| !line.contains("plugin")).collect();
         map.replace(&without);
         map.replace(&without);
         assert_eq!(short(&map, 0x7fff_f7f0_1010).unwrap(), "plugin.so+0x1010");
@@ -206,8 +223,7 @@ mod tests {
 
     #[test]
     fn this_process_has_a_module_for_its_own_code() {
-        let mut map = ModuleMap::default();
-        map.refresh();
+        let map = ModuleMap::of_this_process();
         let here = this_process_has_a_module_for_its_own_code as *const () as u64;
         let exe = std::env::current_exe().unwrap();
         assert_eq!(map.find(here).unwrap().module.as_ref(), exe.to_str().unwrap());

@@ -50,7 +50,9 @@ pub struct Totals {
 /// What became of a violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    New { strong: bool },
+    New {
+        strong: bool,
+    },
     Repeat,
     Suppressed,
     /// The specification calls none of its blocks atomic.
@@ -304,6 +306,12 @@ impl Reporter {
         let _ = self.sinks.stderr.write_all(text.as_bytes());
     }
 }
+
+// It is made where the monitor starts and used on its worker.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Reporter>();
+};
 
 /// The first record of this process. From `/proc`, since the environment may be changed by the program meanwhile.
 fn start() -> Start {

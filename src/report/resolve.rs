@@ -10,8 +10,9 @@ use crate::report::reporter::{Process, ThreadInfo};
 use crate::report::specification::Specification;
 use crate::report::symbols::Symbols;
 
-/// Code of the language's own library: where the C++ library takes a lock for its caller or starts a thread.
-const LIBRARY: &[&str] = &["std::", "__gnu_cxx::", "__gthread_"];
+/// Code of the language's own library: where the C++ library takes a lock for its caller or starts a thread. Some of its
+/// names are too wild for the demangler.
+const LIBRARY: &[&str] = &["std::", "__gnu_cxx::", "__gthread_", "_ZSt", "_ZNSt", "_ZNKSt"];
 
 /// What is below `main` and below start routines: the C library's functions, and the monitor's trampoline.
 const STARTERS: &[&str] =
@@ -21,17 +22,19 @@ const STARTER_MODULES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-linux"]
 /// How far behind the begin of a function its entry hook is called, at most; needed only without symbols.
 const PROLOGUE: u64 = 128;
 
+/// Deep recursion would make reports and logs endless. The innermost calls are kept.
+const MOST_FRAMES: usize = 100;
+
 /// The name of a transaction: its function or label. A section goes by the function that it is in.
 pub fn transaction_name(symbols: &mut Symbols, transaction: &Transaction) -> String {
-    let at = match *transaction {
-        Transaction::Function { inside, .. } => inside,
-        Transaction::Block { label, pc } => match symbols.text(label).filter(|text| !text.is_empty()) {
-            Some(text) => return text,
-            None => pc,
-        },
-        Transaction::Section { pc, .. } => pc,
-    };
-    own_frame(&symbols.call_frames(at)).name()
+    match *transaction {
+        Transaction::Function { inside, .. } => own_frame(&symbols.frames(inside)).name(),
+        Transaction::Block { label, pc } => {
+            let text = symbols.text(label).filter(|text| !text.is_empty());
+            text.unwrap_or_else(|| own_frame(&symbols.call_frames(pc)).name())
+        }
+        Transaction::Section { pc, .. } => user_frame(&symbols.call_frames(pc)).name(),
+    }
 }
 
 /// The finding that a violation makes when its transaction number `blamed` is at fault. The id is not given yet, and
@@ -65,8 +68,6 @@ pub fn resolve(
 
     let lock = resolver.lock(violation);
     let block = resolver.block(&transaction);
-    let culprit_stack = resolver.stack(&violation.culprit);
-    let culprit_at = user_frame(&culprit_stack).clone();
     let mut finding = Finding {
         id: 0,
         same_as: None,
@@ -75,9 +76,9 @@ pub fn resolve(
         strength,
         sentence: String::new(),
         also_split,
-        first: resolver.acquire(&violation.first, first_at),
-        culprit: resolver.acquire(&violation.culprit, culprit_at),
-        second: resolver.acquire(&violation.second, second_at),
+        first: resolver.acquire(&violation.first, Some(first_at)),
+        culprit: resolver.acquire(&violation.culprit, None),
+        second: resolver.acquire(&violation.second, Some(second_at)),
         lock,
         threads: resolver.threads(&[violation.first.thread, violation.culprit.thread]),
         suppression: suppression(&block),
@@ -135,7 +136,7 @@ impl Resolver<'_> {
         let name = transaction_name(self.symbols, transaction);
         match *transaction {
             Transaction::Function { inside, .. } => {
-                let start = self.symbols.function(inside).map_or(inside.saturating_sub(1), |function| function.start);
+                let start = self.symbols.function(inside).map_or(inside, |function| function.start);
                 let begin = own_frame(&self.symbols.frames(start)).clone();
                 Block { kind: BlockKind::Function, name, begin }
             }
@@ -150,11 +151,13 @@ impl Resolver<'_> {
         }
     }
 
-    fn acquire(&mut self, site: &AcquireSite, location: Frame) -> Acquire {
+    /// An acquire at a place in its block; for one without a block, the place is where the user's own code took the lock.
+    fn acquire(&mut self, site: &AcquireSite, in_block: Option<Frame>) -> Acquire {
+        let stack = self.stack(site);
         Acquire {
             thread: site.thread,
-            location,
-            stack: self.stack(site),
+            location: in_block.unwrap_or_else(|| user_frame(&stack).clone()),
+            stack,
             held: site.held.iter().map(|lock| self.lock_name(*lock)).collect(),
             mode: site.mode.into(),
         }
@@ -165,7 +168,10 @@ impl Resolver<'_> {
         let mut frames = self.symbols.call_frames(site.pc).to_vec();
         for transaction in site.stack.iter().rev() {
             let Transaction::Function { inside, call } = *transaction else { continue };
-            let entered = self.symbols.call_frames(inside);
+            if frames.len() > MOST_FRAMES {
+                break;
+            }
+            let entered = self.symbols.frames(inside);
             let function = own_frame(&entered);
             // Code without hooks in between leaves no trace of its own call: say at least that this function is there.
             let is_seen = frames.last().is_none_or(|f| f.function.is_none() || f.function == function.function);
@@ -183,16 +189,17 @@ impl Resolver<'_> {
     }
 
     fn lock(&mut self, violation: &Violation) -> Lock {
-        let initialised_at = match violation.lock_init {
-            0 => Vec::new(),
-            pc => self.symbols.call_frames(pc).to_vec(),
-        };
         Lock {
             name: self.symbols.variable(violation.lock),
             address: format!("{:#x}", violation.lock),
             generation: violation.generation,
-            initialised_at,
+            initialised_at: self.known_call(violation.lock_init),
         }
+    }
+
+    /// The frames of a call whose place may be unknown (0).
+    fn known_call(&mut self, pc: u64) -> Vec<Frame> {
+        if pc == 0 { Vec::new() } else { self.symbols.call_frames(pc).to_vec() }
     }
 
     fn lock_name(&mut self, address: u64) -> String {
@@ -208,12 +215,11 @@ impl Resolver<'_> {
 
     fn thread(&mut self, id: ThreadId) -> Thread {
         let ThreadInfo { name, parent, created_at, start_routine } = self.process.thread(id);
-        let frames = |symbols: &mut Symbols| symbols.call_frames(created_at);
         Thread {
             id,
             name: if id == 0 { "main".to_owned() } else { name },
             parent,
-            created_at: if created_at == 0 { Vec::new() } else { frames(self.symbols).to_vec() },
+            created_at: self.known_call(created_at),
             start_routine: (start_routine != 0).then(|| own_frame(&self.symbols.frames(start_routine)).name()),
         }
     }

@@ -107,14 +107,18 @@ impl LogFile {
     pub const DEFAULT: &'static str = "avmon.log";
 
     /// The log of process `pid`: the path of the options and the process id. Relative paths are seen from the
-    /// directory that is current now, whereever the program goes later.
+    /// directory that is current now, wherever the program goes later.
     #[must_use]
     pub fn new(log_path: &str, pid: u32) -> LogFile {
+        LogFile::seen_from(&std::env::current_dir().unwrap_or_default(), log_path, pid)
+    }
+
+    /// The same, for a process that started in `directory`.
+    #[must_use]
+    pub fn seen_from(directory: &Path, log_path: &str, pid: u32) -> LogFile {
         let asked_for = !log_path.is_empty();
-        let mut name = OsString::from(if asked_for { log_path } else { LogFile::DEFAULT });
-        name.push(format!(".{pid}"));
-        let path = std::path::absolute(&name).unwrap_or_else(|_| PathBuf::from(name));
-        LogFile { path, asked_for, failures: 0 }
+        let name = if asked_for { log_path } else { LogFile::DEFAULT };
+        LogFile { path: directory.join(format!("{name}.{pid}")), asked_for, failures: 0 }
     }
 
     #[must_use]
@@ -191,10 +195,10 @@ mod tests {
     use super::*;
     use std::fs::File;
     use std::io::Read;
-    use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+    use std::os::fd::{AsRawFd, FromRawFd};
 
     /// A descriptor with a number that no other test uses.
-    fn renumbered(file: OwnedFd, number: RawFd) {
+    fn renumbered(file: &File, number: RawFd) {
         // SAFETY: `number` is used by the calling test only.
         unsafe { assert_eq!(libc::dup2(file.as_raw_fd(), number), number) };
     }
@@ -215,13 +219,13 @@ mod tests {
     #[test]
     fn a_reused_descriptor_is_never_written_to() {
         let (old, database) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
-        renumbered(old.reopen().unwrap().into(), 700);
+        renumbered(&old.reopen().unwrap(), 700);
         let mut guarded = GuardedStderr::at(700);
-        renumbered(database.reopen().unwrap().into(), 700);
+        renumbered(&database.reopen().unwrap(), 700);
         guarded.write_all(b"report").unwrap();
         assert_eq!(std::fs::read(database.path()).unwrap(), b"");
         assert_eq!(std::fs::read(old.path()).unwrap(), b"");
-        renumbered(old.reopen().unwrap().into(), 700);
+        renumbered(&old.reopen().unwrap(), 700);
         guarded.write_all(b"report").unwrap();
         assert_eq!(std::fs::read(old.path()).unwrap(), b"report", "it is the old file again");
         close(700);
@@ -232,7 +236,7 @@ mod tests {
         let mut guarded = GuardedStderr::at(701);
         guarded.write_all(b"report").unwrap();
         let file = tempfile::NamedTempFile::new().unwrap();
-        renumbered(file.reopen().unwrap().into(), 701);
+        renumbered(&file.reopen().unwrap(), 701);
         guarded.write_all(b"report").unwrap();
         assert_eq!(std::fs::read(file.path()).unwrap(), b"");
         close(701);
@@ -242,7 +246,6 @@ mod tests {
         let mut ends = [0; 2];
         // SAFETY: pipe2 fills the two descriptors, which the files then own.
         unsafe {
-            use std::os::fd::FromRawFd;
             assert_eq!(libc::pipe2(ends.as_mut_ptr(), libc::O_NONBLOCK), 0);
             (File::from_raw_fd(ends[0]), File::from_raw_fd(ends[1]))
         }
@@ -268,7 +271,7 @@ mod tests {
     fn a_pipe_that_nobody_reads_is_no_error() {
         let (reader, writer) = pipe();
         drop(reader);
-        GuardedStderr::at(writer.into_raw_fd()).write_all(b"report").unwrap();
+        GuardedStderr::at(writer.as_raw_fd()).write_all(b"report").unwrap();
     }
 
     #[test]

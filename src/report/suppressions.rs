@@ -87,7 +87,9 @@ mod tests {
 
     #[test]
     fn atomicity_looks_at_every_frame() {
-        for line in ["atomicity:^append$", "atomicity:^update$", "atomicity:b.c$", "atomicity:^worker$", "atomicity:/prog"] {
+        for line in
+            ["atomicity:^append$", "atomicity:^update$", "atomicity:b.c$", "atomicity:^worker$", "atomicity:/prog"]
+        {
             assert!(hides(line), "{line}");
         }
         assert!(!hides("atomicity:other"));

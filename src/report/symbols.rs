@@ -41,9 +41,7 @@ impl Symbols {
     /// Names for this process.
     #[must_use]
     pub fn new(options: &Options) -> Symbols {
-        let mut modules = ModuleMap::default();
-        modules.refresh();
-        Symbols::with_modules(options, modules)
+        Symbols::with_modules(options, ModuleMap::of_this_process())
     }
 
     /// Names for the process that had these modules.
@@ -83,9 +81,8 @@ impl Symbols {
             found.push(SourceFrame::default());
         }
         let last = found.len() - 1;
-        if found[last].function.is_none() {
-            found[last].function = self.function_symbol(&place).map(|symbol| symbol.name);
-        }
+        let symbol = self.function_symbol(&place).map(|symbol| symbol.name);
+        found[last].function = fuller(found[last].function.take(), symbol);
         let module = place.module.strip_suffix(DELETED).unwrap_or(&place.module);
         let frames: Arc<[Frame]> = found
             .into_iter()
@@ -166,6 +163,16 @@ impl Symbols {
         }
         answer
     }
+}
+
+/// The name of a function, from debug information and from its symbol. Debug information is right where code was shared
+/// or moved, but has no more than `hidden` or `apply<int>` for a C++ function without linkage, where the symbol has scope
+/// and parameters.
+fn fuller(name: Option<String>, symbol: Option<String>) -> Option<String> {
+    let (Some(name), Some(symbol)) = (&name, &symbol) else { return name.or(symbol) };
+    let bare = name.split('<').next().unwrap_or(name);
+    let extends = symbol.contains(&format!("{bare}(")) || symbol.contains(&format!("{bare}<"));
+    Some(if !bare.contains("::") && extends { symbol } else { name }.clone())
 }
 
 /// Runs code of the libraries that read object files. `None` if it panicked.

@@ -1,4 +1,4 @@
-//! The text of findings, in the shape of a ThreadSanitizer report. The same finding always gives the same text.
+//! The text of findings, in the shape of one by `ThreadSanitizer`. The same finding always gives the same text.
 
 use std::fmt::Write as _;
 
@@ -95,7 +95,10 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
 #[must_use]
 pub fn note(finding: &Finding, other: u64) -> String {
     let Finding { id, kind, sentence, .. } = finding;
-    format!("avmon: #{id}, also {}: {sentence}\n       same block and locations as #{other}\n", kind.name().to_uppercase())
+    format!(
+        "avmon: #{id}, also {}: {sentence}\n       same block and locations as #{other}\n",
+        kind.name().to_uppercase()
+    )
 }
 
 fn operation(acquire: &Acquire, what: &str, look: &Look) -> String {
@@ -122,7 +125,10 @@ fn about_lock(finding: &Finding, look: &Look) -> Option<String> {
 
 fn about_thread(thread: &Thread, label: &dyn Fn(u32) -> String, look: &Look) -> String {
     let routine = thread.start_routine.as_ref().map(|routine| format!(" (runs {routine})")).unwrap_or_default();
-    let by = thread.parent.map(|parent| format!(" created by thread {}", label_of_parent(parent, label))).unwrap_or_default();
+    let by = thread
+        .parent
+        .map(|parent| format!(" created by thread {}", label_of_parent(parent, label)))
+        .unwrap_or_default();
     let at = if thread.created_at.is_empty() { "" } else { " at:" };
     let mut text = format!("  {}\n", look.paint(THREAD, &format!("Thread {}{routine}{by}{at}", thread.label())));
     push_stack(&mut text, &thread.created_at, look);

@@ -18,7 +18,7 @@ Examples:
   avmon report --strength all --sort count LOG     weak findings too, the most frequent first
   avmon report --function '^append$' LOG           with this function in a block or a stack
   avmon report --summary LOG                       one line per finding
-  avmon report --format json LOG | jq .sentence    a log again, of what was chosen
+  avmon report --format json LOG > chosen          a log again, of what was chosen
 
 A pattern is a part of a name; * stands for anything, ^ for its begin and $ for its end.
 The exit code is 66 if a strong finding is listed.";
@@ -60,7 +60,7 @@ pub struct Report {
     summary: bool,
 
     /// Leave out this beginning of source paths
-    #[arg(long, value_name = "PREFIX", default_value = "")]
+    #[arg(long, value_name = "PREFIX", default_value = "", hide_default_value = true)]
     strip_path_prefix: String,
 }
 

@@ -24,7 +24,7 @@ Every option can also be set in AVMON_OPTIONS; a flag wins over it.";
 
 /// Run a program under the monitor
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "avmon run [OPTIONS] [--] PROGRAM [ARGUMENT]...")]
 pub struct Run {
     /// Write the violation log to PATH.PID; short for --log-path
     #[arg(short = 'o', long = "log", value_name = "PATH")]

@@ -5,6 +5,7 @@ mod cli_support;
 use avmon::cli::ExitCode;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 fn path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -24,6 +25,9 @@ fn part(page: &str, name: &str) -> std::ops::Range<usize> {
 /// Asserts that the part of the page is what it should be, as far as `same` tells, or makes it so.
 #[track_caller]
 fn is_up_to_date(file: &str, name: &str, content: &str, same: impl Fn(&str) -> String) {
+    // Two tests may write to one page.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock();
     let mut page = read(file);
     let range = part(&page, name);
     if std::env::var_os("UPDATE_DOCS").is_some() {

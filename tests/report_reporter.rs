@@ -10,7 +10,7 @@ use std::time::Duration;
 use avmon::analysis::{AcquireSite, ErrorKind, Transaction, Violation};
 use avmon::event::{Mode, ThreadId};
 use avmon::options::Options;
-use avmon::report::finding::{BlockKind, Kind, Strength};
+use avmon::report::finding::{BlockKind, Frame, Kind, Strength};
 use avmon::report::json::{self, Run};
 use avmon::report::reporter::{Process, Reporter, SetupError, ThreadInfo, Totals, Verdict};
 use avmon::report::sink::{LogFile, Sinks};
@@ -32,6 +32,7 @@ __attribute__((noinline)) void outer(void) { append(); MARK("after append"); hel
 __attribute__((noinline)) void *worker(void *p) { outer(); MARK("after outer"); return p; }
 __attribute__((noinline)) void *update(void *p) { MARK("culprit"); MARK("culprit2"); return p; }
 int main(void) {
+    TELL("below main", __builtin_return_address(0));
     worker(0);
     MARK("after worker");
     update(0);
@@ -222,13 +223,13 @@ WARNING: avmon: atomicity violation (pid=4242)
   Also split: outer
 
   Lock 'lock' is a global, initialised at:
-    #0 main prog.c:20:5 (prog+OFFSET)
+    #0 main prog.c:21:5 (prog+OFFSET)
 
   Thread T1 (runs worker) created by thread T0 'main' at:
-    #0 main prog.c:19:5 (prog+OFFSET)
+    #0 main prog.c:20:5 (prog+OFFSET)
 
   Thread T2 'updater' (runs update) created by thread T0 'main' at:
-    #0 main prog.c:19:5 (prog+OFFSET)
+    #0 main prog.c:20:5 (prog+OFFSET)
 
   Finding #1, after: not seen in this run, but nothing prevents it
   To hide it: atomicity_top:append
@@ -454,8 +455,31 @@ fn a_function_between_that_has_no_hooks_does_not_hide_its_caller() {
     let violation = scene.between(ErrorKind::In, "first", "second", &[scene.call("outer", "after outer")]);
     let mut bench = scene.reporter(&scene.options());
     bench.take(&scene, &violation);
-    let names: Vec<_> = bench.run().findings[0].first.stack.iter().map(avmon::report::finding::Frame::name).collect();
+    let names: Vec<_> = bench.run().findings[0].first.stack.iter().map(Frame::name).collect();
     assert_eq!(names, ["append", "outer", "worker"]);
+}
+
+#[test]
+fn the_c_library_below_main_is_not_shown() {
+    let scene = Scene::new();
+    let stack = [scene.call("main", "below main"), scene.call("append", "after append")];
+    let mut bench = scene.reporter(&scene.options());
+    bench.take(&scene, &scene.between(ErrorKind::In, "first", "second", &stack));
+    let names: Vec<_> = bench.run().findings[0].first.stack.iter().map(Frame::name).collect();
+    assert_eq!(names, ["append", "outer", "main"]);
+}
+
+#[test]
+fn deep_recursion_makes_no_endless_report() {
+    let scene = Scene::new();
+    let mut stack = vec![scene.call("outer", "after outer"); 5000];
+    stack.push(scene.call("append", "after append"));
+    let mut bench = scene.reporter(&scene.options());
+    bench.take(&scene, &scene.between(ErrorKind::In, "first", "second", &stack));
+    let finding = &bench.run().findings[0];
+    assert!((100..110).contains(&finding.first.stack.len()), "{}", finding.first.stack.len());
+    assert_eq!(finding.first.stack[0].name(), "append", "the innermost frames are kept");
+    assert_eq!(finding.also_split, ["outer"]);
 }
 
 #[test]

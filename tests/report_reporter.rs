@@ -438,7 +438,7 @@ fn sections_and_marked_blocks_are_blocks_too() {
         Verdict::New { strong: true }
     );
     let report = bench.printed();
-    assert!(report.contains("  the section of 'outer_lock' in worker() is not atomic: between"), "{report}");
+    assert!(report.contains("  the section at prog.c:13 in worker() is not atomic: between"), "{report}");
     assert!(report.contains("  To hide it: atomicity_top:worker\n"), "{report}");
 
     let marked = Transaction::Block { label: scene.at("label"), pc: scene.at("first") };
@@ -446,6 +446,19 @@ fn sections_and_marked_blocks_are_blocks_too() {
     let report = bench.printed();
     assert!(report.contains("  block 'the transfer' is not atomic: between"), "{report}");
     assert!(report.contains("  To hide it: atomicity_top:the transfer\n"), "{report}");
+}
+
+#[test]
+fn a_section_is_one_finding_whichever_object_is_locked() {
+    let scene = Scene::new();
+    let mut bench = scene.reporter(&scene.options());
+    let mut take = |lock| {
+        let section = Transaction::Section { lock, pc: scene.at("after outer") };
+        let violation = scene.between(ErrorKind::In, "first", "second", &[section]);
+        bench.take(&scene, &Violation { lock: lock + 8, ..violation })
+    };
+    assert_eq!(take(0x7f00_0000_0000), Verdict::New { strong: true });
+    assert_eq!(take(0x7f00_0000_1000), Verdict::Repeat);
 }
 
 #[test]

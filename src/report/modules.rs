@@ -107,7 +107,11 @@ impl ModuleMap {
         let holds = |m: &&Mapping| (m.start..m.end).contains(&address);
         let before = self.live.partition_point(|m| m.start <= address);
         let mapping = self.live[..before].last().filter(holds).or_else(|| self.gone.iter().rev().find(holds))?;
-        Some(Place { module: Arc::clone(&mapping.path), inode: mapping.inode, offset: address - mapping.base })
+        Some(Place {
+            module: Arc::clone(&mapping.path),
+            inode: mapping.inode,
+            offset: address.wrapping_sub(mapping.base),
+        })
     }
 }
 

@@ -113,7 +113,7 @@ impl Symbols {
         let symbol = self.function_symbol(&place)?;
         let first = self.image(&place)?.first_address();
         let offset = symbol.address.wrapping_sub(first);
-        Some(Function { name: symbol.name, start: address - place.offset + offset })
+        Some(Function { name: symbol.name, start: address.wrapping_sub(place.offset).wrapping_add(offset) })
     }
 
     /// The global that contains `address`, as `name` or `name+0x28`; of a module without symbols, its place.

@@ -26,17 +26,11 @@ impl Look {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
-    fn path<'a>(&self, path: &'a str) -> &'a str {
-        path.strip_prefix(&self.strip_path_prefix).unwrap_or(path)
-    }
-
+    /// File and line, or nothing where they are not known.
     fn source(&self, frame: &Frame) -> Option<String> {
-        let file = self.path(frame.file.as_deref()?);
-        let mut text = file.to_owned();
-        for number in [frame.line, frame.line.and(frame.column)].into_iter().flatten() {
-            let _ = write!(text, ":{number}");
-        }
-        Some(text)
+        let path = frame.file.as_deref()?;
+        let path = path.strip_prefix(&self.strip_path_prefix).unwrap_or(path);
+        Some(frame.line.map_or_else(|| path.to_owned(), |line| format!("{path}:{line}")))
     }
 }
 
@@ -85,7 +79,7 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
     }
     line(&format!("  To hide it: {}", finding.suppression));
     let at = &finding.first.location;
-    let place = look.source(&Frame { column: None, ..at.clone() }).unwrap_or_else(|| at.place());
+    let place = look.source(at).unwrap_or_else(|| at.place());
     line(&format!("SUMMARY: avmon: atomicity violation {place} in {}", finding.block.name));
     line(SEPARATOR);
     text

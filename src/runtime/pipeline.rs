@@ -29,6 +29,8 @@ pub struct Pipeline {
     waiting: AtomicU32,
 }
 
+const _: () = assert!(size_of::<Chunk>() <= BYTES);
+
 /// Chunks are mapped this many at a time.
 const SLAB: usize = 16;
 

@@ -327,7 +327,7 @@ pub fn acquire_mutex(lock: u64, pc: u64) {
     let t = tls();
     // SAFETY: the thread's own state, and its own chunk.
     unsafe {
-        if let Some((acquire, release)) = Chunk::last_two((*t).chunk)
+        if let Some((acquire, release)) = Chunk::<EVENTS>::last_two((*t).chunk)
             && release.object == lock
             && acquire.object == lock
             && acquire.pc == pc
@@ -385,7 +385,7 @@ pub fn signal_once(object: u64, pc: u64) {
     // SAFETY: the thread's own state, and its own chunk.
     let repeated = unsafe {
         !is_unsettled(t)
-            && Chunk::last_two((*t).chunk)
+            && Chunk::<EVENTS>::last_two((*t).chunk)
                 .is_some_and(|(_, last)| last.kind() == Some(Kind::Signal) && last.object == object)
     };
     if !repeated {

@@ -55,3 +55,18 @@ fn a_lock_that_is_described_is_seen_as_a_lock() {
         }
     }
 }
+
+#[test]
+fn a_marked_block_is_a_transaction_in_code_without_hooks() {
+    for (compiler, _) in FAMILIES {
+        let home = tempfile::tempdir().unwrap();
+        let program = home.path().join("block");
+        let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("shim");
+        let mut command = Command::new(compiler);
+        succeed(command.args(["-O1", "-pthread", "-I"]).arg(header).arg("-o").arg(&program).arg(source("block.c")));
+        for (how, expected) in [("plain", 0), ("marked", FOUND), ("interference", 0)] {
+            assert_eq!(succeed(Command::new(&program).arg(how)), "2\n", "{compiler}: {how}, alone");
+            assert_eq!(status(&program, how), expected, "{compiler}: {how}");
+        }
+    }
+}

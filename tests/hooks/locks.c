@@ -11,7 +11,8 @@ void AnnotateRWLockAcquired(const char *file, int line, void *lock, long is_writ
 void AnnotateRWLockReleased(const char *file, int line, void *lock, long is_write);
 
 static atomic_flag taken = ATOMIC_FLAG_INIT;
-static int first, second, done;
+static char plain_taken;
+static int first, second;
 
 static void spin(void) {
     while (atomic_flag_test_and_set_explicit(&taken, memory_order_acquire)) {
@@ -30,39 +31,48 @@ static void tsan_give(void) {
     __tsan_mutex_post_unlock(&taken, 0);
 }
 
-/* What takes part in the lock's own work is hidden only between the calls of the pair above; these describe a lock whose
- * own work the monitor does not see, as in code without hooks. */
-__attribute__((no_sanitize("thread"))) static void plain_spin(void) {
-    while (__atomic_test_and_set(&done, __ATOMIC_ACQUIRE)) {
-    }
-}
-__attribute__((no_sanitize("thread"))) static void plain_unspin(void) { __atomic_clear(&done, __ATOMIC_RELEASE); }
-
 static void marked_take(void) {
-    plain_spin();
-    AVMON_LOCK_ACQUIRED(&done);
+    AVMON_LOCK_CODE_BEGIN();
+    spin();
+    AVMON_LOCK_CODE_END();
+    AVMON_LOCK_ACQUIRED(&taken);
 }
 static void marked_give(void) {
-    AVMON_LOCK_RELEASING(&done);
-    plain_unspin();
+    AVMON_LOCK_RELEASING(&taken);
+    AVMON_LOCK_CODE_BEGIN();
+    unspin();
+    AVMON_LOCK_CODE_END();
 }
+
+/* A lock whose own code has no hooks needs no such brackets. */
+#if defined(__clang__)
+#define PLAIN __attribute__((disable_sanitizer_instrumentation))
+#else
+#define PLAIN __attribute__((no_sanitize("thread")))
+#endif
+
+PLAIN static void plain_spin(void) {
+    while (__atomic_test_and_set(&plain_taken, __ATOMIC_ACQUIRE)) {
+    }
+}
+PLAIN static void plain_unspin(void) { __atomic_clear(&plain_taken, __ATOMIC_RELEASE); }
 
 static void annotated_take(void) {
     plain_spin();
-    AnnotateRWLockAcquired(__FILE__, __LINE__, &done, 1);
+    AnnotateRWLockAcquired(__FILE__, __LINE__, &plain_taken, 1);
 }
 static void annotated_give(void) {
-    AnnotateRWLockReleased(__FILE__, __LINE__, &done, 1);
+    AnnotateRWLockReleased(__FILE__, __LINE__, &plain_taken, 1);
     plain_unspin();
 }
 
 /* Readers do not disturb each other. */
 static void shared_take(void) {
     plain_spin();
-    AVMON_LOCK_ACQUIRED_SHARED(&done);
+    AVMON_LOCK_ACQUIRED_SHARED(&plain_taken);
 }
 static void shared_give(void) {
-    AVMON_LOCK_RELEASING_SHARED(&done);
+    AVMON_LOCK_RELEASING_SHARED(&plain_taken);
     plain_unspin();
 }
 
@@ -71,8 +81,11 @@ static const struct kind {
     void (*take)(void);
     void (*give)(void);
 } kinds[] = {
-    {"atomic", spin, unspin},          {"tsan", tsan_take, tsan_give},       {"marks", marked_take, marked_give},
-    {"annotations", annotated_take, annotated_give}, {"shared", shared_take, shared_give},
+    {"atomic", spin, unspin},
+    {"tsan", tsan_take, tsan_give},
+    {"marks", marked_take, marked_give},
+    {"annotations", annotated_take, annotated_give},
+    {"shared", shared_take, shared_give},
 };
 static const struct kind *kind;
 static atomic_int turn;

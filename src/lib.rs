@@ -18,3 +18,4 @@
 pub mod analysis;
 pub mod event;
 pub mod options;
+pub mod order;

@@ -24,8 +24,9 @@
 //!   it held `k` (so that none can stand inside `k` there, see [`lock::Lock::free_of_others`]).
 //!
 //! A before-error is the mirror image. Its predicted run lets the window's first section finish before the culprit's
-//! acquire `X`, so nothing that this section takes, awaits or joins may come from who knows `X`. It remains conditional
-//! on the block's taking the same path when it runs first, which locks cannot show.
+//! acquire `X`, so nothing that this section awaits or joins may come from who knows `X`, and a lock that it takes from
+//! who knows `X` must be free and given back within the section. It remains conditional on the block's taking the same
+//! path when it runs first, which locks cannot show.
 //!
 //! `paper` mode drops these corrections and keeps a single window per lock.
 
@@ -377,6 +378,10 @@ impl SideTrack {
         if held.since != now.time {
             lock.record(slot).published_inside = true;
         }
+        // The culprit may need what this thread still holds of what it took out of turn.
+        if held.reorders && me.held.last().is_some_and(|last| last.number > held.number) {
+            lock.record(slot).acquit(&mut self.pools);
+        }
         me.clock.tick();
         if !me.candidates.is_empty() {
             self.resolve(slot, found);
@@ -477,8 +482,13 @@ impl SideTrack {
             !spoilt
         });
         let mut acquitted = Vec::new();
+        let free = lock.free_of_others(slot, slot);
         for held in &mut thread.held {
             if held.pivot.is_some_and(|pivot| lock.passes_on(pivot, mode)) {
+                if free {
+                    held.reorders = true;
+                    continue;
+                }
                 held.pivot = None;
                 thread.pivots -= 1;
                 acquitted.push(held.lock);

@@ -49,6 +49,8 @@ pub struct Held {
     pub since: u64,
     /// The acquire that must not come before this section, or the remembered before-error cannot happen.
     pub pivot: Option<Epoch>,
+    /// Whether this section took another lock in an order that the predicted run turns round.
+    pub reorders: bool,
     opens_section: bool,
     /// The locks up to this one; empty until somebody asks.
     list: List,
@@ -183,6 +185,7 @@ impl Thread {
             number: self.acquires,
             since: site.at.time,
             pivot: None,
+            reorders: false,
             opens_section,
             list: List::EMPTY,
         });

@@ -90,7 +90,8 @@ impl Generator {
                 8 if self.shape.signals && self.random.chance(50) => ops.push(Await(self.random.pick(2))),
                 _ if !in_block => {
                     ops.push(Begin);
-                    self.statements(ops, 2 + self.random.pick(2), held, true);
+                    let length = 2 + self.random.pick(2);
+                    self.statements(ops, length, held, true);
                     ops.push(End);
                     left -= inner;
                 }

@@ -36,8 +36,8 @@ mod thread;
 
 use rustc_hash::FxHashMap;
 
-use self::lock::{Lock, Locks, NOBODY, Readers, Window};
-use self::site::{Findings, Pools, Site};
+use self::lock::{Lock, Locks, NOBODY, Readers, Record, Window};
+use self::site::{Blame, Findings, LockName, Pools, Site};
 use self::thread::{Candidate, Thread, Threads};
 use super::clock::{Clock, Published, Slot};
 use super::{Analysis, ErrorKind, Transaction, Violation};
@@ -78,6 +78,7 @@ pub struct Footprint {
     pub locks: usize,
     pub stack_nodes: usize,
     pub held_nodes: usize,
+    pub section_nodes: usize,
     pub channels: usize,
 }
 
@@ -140,6 +141,7 @@ impl SideTrack {
             locks: self.locks.len(),
             stack_nodes: self.pools.stacks.live(),
             held_nodes: self.pools.held.live(),
+            section_nodes: self.pools.sections.live(),
             channels: self.channels.iter().flatten().count(),
         }
     }
@@ -217,6 +219,7 @@ impl SideTrack {
             return;
         }
         let site = me.site(event.pc, event.mode(), &mut self.pools);
+        let name = lock.name;
         let disturbed = !lock.undisturbed(slot);
         if disturbed {
             Self::find_after(self.config, lock, me, &site, &mut self.pools, &mut self.findings, found);
@@ -228,21 +231,28 @@ impl SideTrack {
                 Some(first) if record.span == me.span => self.pools.blame(first, &site),
                 _ => None,
             };
-            if blame.is_some() && (disturbed || record.culprit().is_some()) {
-                Self::find_before_and_in(lock, me, &site, &self.pools, &mut self.findings, found);
+            if let Some(blame) = &blame {
+                Self::find_before(name, record, &site, blame, &self.pools, &mut self.findings, found);
             }
-            let record = lock.record(slot);
             let first = record.last.replace(self.pools.keep(&site));
             record.span = me.span;
             // The paper's set of interfering locks is fixed at the transaction's first acquire.
-            if !(self.config.paper && blame.is_some()) {
+            let fixed = self.config.paper && blame.is_some();
+            if !fixed {
                 record.acquit(&mut self.pools);
-                if disturbed && let Some(culprit) = lock.concurrent_acquire(slot, me.clock.clock(), site.mode).copied()
-                {
-                    pivot = (!self.config.paper).then_some(culprit.at);
-                    let culprit = self.pools.keep(&culprit);
-                    lock.record(slot).accuse(culprit);
-                }
+            }
+            if let (Some(first), Some(blame)) = (&first, &blame)
+                && disturbed
+            {
+                Self::find_in(lock, me, (first, &site), blame, &self.pools, &mut self.findings, found);
+            }
+            if disturbed
+                && !fixed
+                && let Some(culprit) = lock.concurrent_acquire(slot, me.clock.clock(), site.mode)
+            {
+                pivot = (!self.config.paper).then_some(culprit.at);
+                let culprit = self.pools.keep(culprit);
+                lock.record(slot).accuse(culprit);
             }
             match (first, blame) {
                 (Some(first), Some(blame)) => {
@@ -325,28 +335,41 @@ impl SideTrack {
         }
     }
 
-    /// Errors of the window that ends with this acquire.
-    fn find_before_and_in(
-        lock: &mut Lock,
-        me: &Thread,
+    /// Whether the culprit that the window's first acquire met could have come between its two acquires.
+    #[inline]
+    fn find_before(
+        lock: LockName,
+        record: &Record,
         second: &Site,
+        blame: &Blame,
         pools: &Pools,
         findings: &mut Findings,
         found: &mut dyn FnMut(Violation),
     ) {
-        let slot = second.at.slot;
-        let record = lock.record(slot);
-        let Some(first) = record.last else { return };
-        let before = record.culprit().copied();
-        // A shared culprit conflicts only with two exclusive flanks.
-        let weakest = first.mode.max(second.mode);
-        if let Some(culprit) = before
-            && (culprit.mode == Mode::Exclusive || weakest == Mode::Exclusive)
+        if let (Some(first), Some(culprit)) = (&record.last, record.culprit())
+            // A shared culprit conflicts only with two exclusive flanks.
+            && (culprit.mode == Mode::Exclusive || first.mode.max(second.mode) == Mode::Exclusive)
+            && !findings.repeated(Findings::key(ErrorKind::Before, blame.class, culprit.pc))
         {
-            findings.report(pools, ErrorKind::Before, lock.name, (&first, second), &culprit, found);
+            findings.report(pools, ErrorKind::Before, lock, (first, second), culprit, found);
         }
-        if let Some(culprit) = lock.concurrent_release(slot, me.clock.clock(), weakest) {
-            findings.report(pools, ErrorKind::In, lock.name, (&first, second), culprit, found);
+    }
+
+    /// Whether another thread came between the window's two acquires.
+    fn find_in(
+        lock: &Lock,
+        me: &Thread,
+        (first, second): (&Site, &Site),
+        blame: &Blame,
+        pools: &Pools,
+        findings: &mut Findings,
+        found: &mut dyn FnMut(Violation),
+    ) {
+        let weakest = first.mode.max(second.mode);
+        if let Some(culprit) = lock.concurrent_release(second.at.slot, me.clock.clock(), weakest)
+            && !findings.repeated(Findings::key(ErrorKind::In, blame.class, culprit.pc))
+        {
+            findings.report(pools, ErrorKind::In, lock.name, (first, second), culprit, found);
         }
     }
 

@@ -209,6 +209,19 @@ fn a_before_error_whose_first_section_joins_the_culprit_cannot_happen() {
     }
 }
 
+/// Found by the oracle: the writer cannot come before the reader that the other reader joins.
+#[test]
+fn a_before_error_with_a_reader_cannot_happen_while_another_reader_waits_for_it() {
+    for (config, expected) in [(PAPER, vec![Before]), (BLOCKS, vec![])] {
+        let mut trace = Trace::new(config, 0);
+        trace.t(0).acq_in(M, Shared).fork(1).fork(2);
+        trace.t(1).sync_in(M, Shared).exit();
+        trace.t(0).join(1).rel(M);
+        trace.t(2).begin().sync(M).sync(M).end();
+        assert_eq!(trace.kinds(), expected);
+    }
+}
+
 #[test]
 fn signal_and_await_order_what_semaphores_barriers_and_once_order() {
     let mut trace = Trace::new(BLOCKS, 2);

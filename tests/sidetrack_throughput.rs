@@ -5,7 +5,7 @@
 mod common;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use avmon::analysis::Analysis;
 use avmon::analysis::sidetrack::{Config, SideTrack};
@@ -75,17 +75,26 @@ impl Recorder {
             let mut merger = Merger::new();
             let mut analysis = SideTrack::new(config);
             findings = 0;
-            let start = Instant::now();
+            let start = cpu_time();
             for (thread, batch) in &self.batches {
                 merger.push(*thread, batch.clone());
                 merger.drain(&mut |thread, event| analysis.step(thread, event, &mut |_| findings += 1));
             }
-            best = best.min(start.elapsed());
+            best = best.min(cpu_time() - start);
             assert_eq!(merger.pending(), 0);
         }
         let rate = self.events as f64 / best.as_secs_f64() / 1e6;
         println!("{name:<52} {rate:7.1} M events/s  {findings} findings");
     }
+}
+
+/// Processor time of this thread: other programs on the machine do not count.
+fn cpu_time() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the answer.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    assert_eq!(status, 0, "this clock exists on every Linux");
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 fn lock(i: usize) -> u64 {

@@ -249,6 +249,10 @@ impl SideTrack {
             if disturbed
                 && !fixed
                 && let Some(culprit) = lock.concurrent_acquire(slot, me.clock.clock(), site.mode)
+                // A shared culprit waits for no other readers, so one of them may be inside until it has come.
+                && (self.config.paper
+                    || culprit.mode == Mode::Exclusive
+                    || lock.free_of_others(slot, culprit.at.slot))
             {
                 pivot = (!self.config.paper).then_some(culprit.at);
                 let culprit = self.pools.keep(culprit);

@@ -1,4 +1,4 @@
-//! The figures of the SideTrack paper, each with the paper's verdict.
+//! The figures of the `SideTrack` paper, each with the paper's verdict.
 
 mod common;
 

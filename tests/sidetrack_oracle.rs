@@ -1,4 +1,4 @@
-//! SideTrack against an oracle that runs small programs in every possible order.
+//! `SideTrack` against an oracle that runs small programs in every possible order.
 //!
 //! A program is a few straight-line threads. The oracle finds every window (two consecutive acquires of a lock in one
 //! transaction) that some run splits: another thread acquires the lock, in a mode that conflicts with both flanks, after

@@ -1,4 +1,4 @@
-//! SideTrack: atomicity violations predicted from the locks of one run, without false alarms.
+//! `SideTrack`: atomicity violations predicted from the locks of one run, without false alarms.
 //!
 //! Two acquires of one lock inside one transaction make a *window*; another thread's acquire of that lock that can run
 //! inside the window is its *culprit*. All comparisons at an acquire are made with the thread's clock before it is
@@ -47,6 +47,7 @@ use crate::event::{Event, Kind, Mode, ThreadId};
 const CHANNELS: usize = 1 << 14;
 
 /// What the analysis takes for a transaction, and whose rules it follows.
+#[allow(clippy::struct_excessive_bools, reason = "independent switches, each an option of its own")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The rules of the paper to the letter.

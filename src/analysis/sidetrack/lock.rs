@@ -173,8 +173,8 @@ impl Lock {
 
     /// Forgets every acquire and window.
     pub fn purge(&mut self, pools: &mut Pools) {
-        for site in self.acquired.take().iter() {
-            pools.release(site);
+        if let Some(site) = self.acquired.take() {
+            pools.release(&site);
         }
         for window in self.windows.drain(..) {
             pools.release(&window.first);
@@ -194,8 +194,8 @@ impl Record {
     /// Forgets the last acquire and its culprit.
     pub fn forget(&mut self, pools: &mut Pools) {
         self.span = 0;
-        for site in self.last.take().iter() {
-            pools.release(site);
+        if let Some(site) = self.last.take() {
+            pools.release(&site);
         }
         self.acquit(pools);
     }
@@ -250,7 +250,7 @@ impl Readers {
 /// All locks, by address.
 #[derive(Default)]
 pub struct Locks {
-    locks: Vec<Lock>,
+    entries: Vec<Lock>,
     unused: Vec<usize>,
     by_address: FxHashMap<u64, usize>,
     /// How many locks lived at an address before.
@@ -261,7 +261,7 @@ impl Locks {
     /// The lock at an address. `guess` is tried first and remembers the answer.
     #[inline]
     pub fn find_or_add(&mut self, address: u64, guess: &mut usize) -> usize {
-        if self.locks.get(*guess).is_none_or(|lock| lock.name.address != address) {
+        if self.entries.get(*guess).is_none_or(|lock| lock.name.address != address) {
             *guess = match self.by_address.get(&address) {
                 Some(&index) => index,
                 None => self.add(address, 0),
@@ -279,11 +279,11 @@ impl Locks {
         let generation = self.generations.get(&address).copied().unwrap_or(0);
         let lock = Lock::new(LockName { address, generation, init });
         let index = if let Some(index) = self.unused.pop() {
-            self.locks[index] = lock;
+            self.entries[index] = lock;
             index
         } else {
-            self.locks.push(lock);
-            self.locks.len() - 1
+            self.entries.push(lock);
+            self.entries.len() - 1
         };
         self.by_address.insert(address, index);
         index
@@ -291,7 +291,7 @@ impl Locks {
 
     /// Ends the lock. Nobody may hold it any more.
     pub fn remove(&mut self, index: usize, pools: &mut Pools) {
-        let lock = &mut self.locks[index];
+        let lock = &mut self.entries[index];
         lock.purge(pools);
         let LockName { address, generation, .. } = lock.name;
         // No lock is at address 0, so that a stale guess never fits an unused entry.
@@ -313,13 +313,13 @@ impl std::ops::Index<usize> for Locks {
     type Output = Lock;
     #[inline]
     fn index(&self, index: usize) -> &Lock {
-        &self.locks[index]
+        &self.entries[index]
     }
 }
 
 impl std::ops::IndexMut<usize> for Locks {
     #[inline]
     fn index_mut(&mut self, index: usize) -> &mut Lock {
-        &mut self.locks[index]
+        &mut self.entries[index]
     }
 }

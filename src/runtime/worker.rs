@@ -337,7 +337,7 @@ impl Worker {
             unseen: state::UNSEEN.load(Ordering::Relaxed),
             order_gaps: self.order_gaps,
             threads: registry::count(),
-            locks: self.analysis.locks() as u64,
+            locks: self.analysis.footprint().locks as u64,
             duration: self.started.elapsed(),
         };
         self.reporter.finish(&totals, &mut self.analysis.counts().iter().map(|(&key, &count)| (key, count)));

@@ -35,10 +35,10 @@ mod sync {
 }
 
 use chunk::Chunk;
-use sync::{AtomicU32, Cell};
 use event::{Event, Kind};
 use loom::sync::Arc;
 use loom::thread;
+use sync::{AtomicU32, Cell};
 
 const SLOTS: usize = 3;
 

@@ -113,7 +113,12 @@ fn new_record(
 }
 
 /// The record of a thread that the calling thread is about to create.
-pub fn create(parent: Option<ThreadId>, created_at: u64, routine: *mut libc::c_void, argument: *mut libc::c_void) -> &'static Record {
+pub fn create(
+    parent: Option<ThreadId>,
+    created_at: u64,
+    routine: *mut libc::c_void,
+    argument: *mut libc::c_void,
+) -> &'static Record {
     new_record(None, parent, created_at, routine, argument)
 }
 

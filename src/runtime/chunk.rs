@@ -55,7 +55,7 @@ impl<const N: usize> Chunk<N> {
     #[must_use]
     pub unsafe fn has_room(chunk: *const Self) -> bool {
         // SAFETY: the contract; the count is the first field. Only this thread stores it, so relaxed is enough.
-        unsafe { (*(&raw const (*chunk).published)).load(Ordering::Relaxed) < N as u32 }
+        unsafe { (*chunk).published.load(Ordering::Relaxed) < N as u32 }
     }
 
     /// Appends an event and makes it visible.
@@ -79,7 +79,7 @@ impl<const N: usize> Chunk<N> {
     pub unsafe fn last_two(chunk: *const Self) -> Option<(Event, Event)> {
         // SAFETY: the contract; a count below N belongs to a real chunk, and its slots below it are filled.
         unsafe {
-            let count = (*(&raw const (*chunk).published)).load(Ordering::Relaxed) as usize;
+            let count = (*chunk).published.load(Ordering::Relaxed) as usize;
             if !(2..N).contains(&count) {
                 return None;
             }

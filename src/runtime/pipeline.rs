@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// What the worker receives.
+#[derive(Clone, Copy)]
 pub enum Message {
     /// A chunk that its thread will not write to any more.
     Chunk(&'static Chunk),

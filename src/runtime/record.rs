@@ -357,6 +357,7 @@ unsafe fn is_repetition(t: *mut Tls, acquire: Event, release: Event) -> bool {
 /// Before a mutex is released: drops its acquire, if that was put off and nothing came since. False: the release must be
 /// recorded.
 #[inline(always)]
+#[must_use]
 pub fn drop_acquire(lock: u64) -> bool {
     let t = tls();
     // SAFETY: the thread's own state. Behind the gate no signal handler can record the acquire between look and drop.
@@ -451,8 +452,8 @@ pub fn ignore_sync(enter: bool) {
 /// The thread with this state is being cancelled: what it does next, it does because of the canceller.
 pub fn cancel(record: &Record, pc: u64) {
     self::record(Kind::Signal, 0, std::ptr::from_ref(record).addr() as u64, pc);
-    // SAFETY: a thread that may be cancelled has not ended, so its state is there.
     if let Some(target) = std::ptr::NonNull::new(record.tls.load(Ordering::Acquire)) {
+        // SAFETY: a thread that may be cancelled has not ended, so its state is there.
         unsafe { cancelled(target.as_ptr()).store(1, Ordering::Release) };
     }
 }

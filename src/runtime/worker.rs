@@ -204,8 +204,9 @@ impl Worker {
             match self.pipeline.messages().recv_timeout(poll) {
                 Ok(message) => {
                     self.take(message);
-                    let more: Vec<Message> = self.pipeline.messages().try_iter().take(BURST).collect();
-                    more.into_iter().for_each(|message| self.take(message));
+                    for message in self.pipeline.messages().try_iter().take(BURST) {
+                        self.take(message);
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => busy = self.take_open_chunks(),
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -322,8 +323,9 @@ impl Worker {
     fn take_all(&mut self) {
         // A chunk that is sent between the two steps makes its successor wait for the next round.
         for _ in 0..2 {
-            let messages: Vec<Message> = self.pipeline.messages().try_iter().collect();
-            messages.into_iter().for_each(|message| self.take(message));
+            for message in self.pipeline.messages().try_iter() {
+                self.take(message);
+            }
             self.analyse();
             self.take_open_chunks();
             self.analyse();

@@ -14,9 +14,9 @@
 //! the window, or the predicted run is a deadlock: see the bottom of the paper's Figure 8, where the window's thread
 //! holds a lock that the culprit needs inside its section.
 //!
-//! An after-error is therefore a candidate until the culprit has released the lock and all that it took since. The
-//! predicted run is everything that happens before the window's second acquire `E`, everything that happens before the
-//! culprit, and then the culprit's section. It exists if nothing in the section needs `E`:
+//! An after-error is therefore a candidate until the culprit has released the lock (a condition wait is such a release).
+//! The predicted run is everything that happens before the window's second acquire `E`, everything that happens before
+//! the culprit, then the culprit's section, then `E`. It exists if nothing in the section needs `E`:
 //!
 //! - What the section awaits or joins must not know `E`.
 //! - A lock `k` that the section takes must not have been published by anyone who knows `E`; or else `k` must be free
@@ -412,23 +412,21 @@ impl SideTrack {
         }
         me.clock.tick();
         if !me.candidates.is_empty() {
-            self.resolve(slot, found);
+            self.resolve(slot, held.number, found);
         }
     }
 
-    /// Reports the candidates whose culprit section is over: its lock and all that was taken since are released.
-    fn resolve(&mut self, slot: Slot, found: &mut dyn FnMut(Violation)) {
-        let me = &mut self.threads[slot];
-        let held = me.held.last().map_or(0, |held| held.number);
+    /// Reports the candidates of the section that began with the acquire of that number and is over now.
+    fn resolve(&mut self, slot: Slot, number: u64, found: &mut dyn FnMut(Violation)) {
         let (pools, findings) = (&mut self.pools, &mut self.findings);
-        me.candidates.retain(|candidate| {
-            let open = candidate.number <= held;
-            if !open {
+        self.threads[slot].candidates.retain(|candidate| {
+            let over = candidate.number == number;
+            if over {
                 let Candidate { lock, first, second, culprit, .. } = candidate;
                 findings.report(pools, ErrorKind::After, *lock, (first, second), culprit, found);
                 candidate.release(pools);
             }
-            open
+            !over
         });
     }
 
@@ -463,7 +461,15 @@ impl SideTrack {
     fn disown(&mut self, slot: Slot, address: u64) {
         let thread = &mut self.threads[slot];
         if let Some(position) = thread.position(address) {
-            thread.drop_held(position, &mut self.pools);
+            let gone = thread.drop_held(position, &mut self.pools);
+            let pools = &mut self.pools;
+            thread.candidates.retain(|candidate| {
+                let gone = candidate.number == gone.number;
+                if gone {
+                    candidate.release(pools);
+                }
+                !gone
+            });
         }
     }
 

@@ -21,7 +21,7 @@
 //! - What the section awaits or joins must not know `E`.
 //! - A lock `k` that the section takes must not have been published by anyone who knows `E`; or else `k` must be free
 //!   in that run all the same: not held by the window's thread at `E`, and no third thread ever published its clock while
-//!   it held `k` (so that none can stand inside `k` there, see [`lock::Lock::free_of_others`]).
+//!   it held `k` (so that none can stand inside `k` there, see `Lock::free_of_others`).
 //!
 //! A before-error is the mirror image. Its predicted run lets the window's first section finish before the culprit's
 //! acquire `X`, so nothing that this section awaits or joins may come from who knows `X`, and a lock that it takes from
@@ -36,10 +36,10 @@ mod thread;
 
 use rustc_hash::FxHashMap;
 
-use self::lock::{Lock, Locks, NOBODY, Readers, Record, Window};
+use self::lock::{Lock, Locks, NOBODY, Record, Window};
 use self::site::{Blame, Findings, LockName, Pools, Site};
 use self::thread::{Candidate, Thread, Threads};
-use super::clock::{Clock, Published, Slot};
+use super::clock::{Clock, Epoch, Published, Slot};
 use super::{Analysis, ErrorKind, Transaction, Violation};
 use crate::event::{Event, Kind, Mode, ThreadId};
 
@@ -220,55 +220,78 @@ impl SideTrack {
             return;
         }
         let site = me.site(event.pc, event.mode(), &mut self.pools);
-        let name = lock.name;
         let disturbed = !lock.undisturbed(slot);
         if disturbed {
             Self::find_after(self.config, lock, me, &site, &mut self.pools, &mut self.findings, found);
         }
-        let mut pivot = None;
-        if me.in_transaction() {
-            let record = lock.record(slot);
-            let blame = match &record.last {
-                Some(first) if record.span == me.span => self.pools.blame(first, &site),
-                _ => None,
-            };
-            if let Some(blame) = &blame {
-                Self::find_before(name, record, &site, blame, &self.pools, &mut self.findings, found);
-            }
-            let first = record.last.replace(self.pools.keep(&site));
-            record.span = me.span;
-            // The paper's set of interfering locks is fixed at the transaction's first acquire.
-            let fixed = self.config.paper && blame.is_some();
-            if !fixed {
-                record.acquit(&mut self.pools);
-            }
-            if let (Some(first), Some(blame)) = (&first, &blame)
-                && disturbed
-            {
-                Self::find_in(lock, me, (first, &site), blame, &self.pools, &mut self.findings, found);
-            }
-            if disturbed
-                && !fixed
-                && let Some(culprit) = lock.concurrent_acquire(slot, me.clock.clock(), site.mode)
-                // A shared culprit waits for no other readers, so one of them may be inside until it has come.
-                && (self.config.paper
-                    || culprit.mode == Mode::Exclusive
-                    || lock.free_of_others(slot, culprit.at.slot))
-            {
-                pivot = (!self.config.paper).then_some(culprit.at);
-                let culprit = self.pools.keep(culprit);
-                lock.record(slot).accuse(culprit);
-            }
-            match (first, blame) {
-                (Some(first), Some(blame)) => {
-                    let window = Window { class: blame.class, first, second: self.pools.keep(&site) };
-                    lock.remember(window, self.config.paper, &mut self.pools);
-                }
-                (Some(first), None) => self.pools.release(&first),
-                (None, _) => {}
-            }
+        let pivot = if me.in_transaction() { self.pair_up(slot, index, &site, disturbed, found) } else { None };
+        self.take(slot, index, &site, disturbed, pivot);
+    }
+
+    /// The transaction's side of an acquire: makes a window with the thread's previous acquire of the lock, if one
+    /// transaction contains both, and looks for its culprits. Returns the culprit of the next window, if there is one: a
+    /// concurrent acquire that must not come before the section that begins now.
+    #[inline]
+    fn pair_up(
+        &mut self,
+        slot: Slot,
+        index: usize,
+        site: &Site,
+        disturbed: bool,
+        found: &mut dyn FnMut(Violation),
+    ) -> Option<Epoch> {
+        let SideTrack { config, pools, findings, .. } = self;
+        let me = &self.threads[slot];
+        let lock = &mut self.locks[index];
+        let name = lock.name;
+        let record = lock.record(slot);
+        let blame = match &record.last {
+            Some(first) if record.span == me.span => pools.blame(first, site),
+            _ => None,
+        };
+        if let Some(blame) = &blame {
+            Self::find_before(name, record, site, blame, pools, findings, found);
         }
-        let kept = self.pools.keep(&site);
+        let first = record.last.replace(pools.keep(site));
+        record.span = me.span;
+        // The paper's set of interfering locks is fixed at the transaction's first acquire.
+        let fixed = config.paper && blame.is_some();
+        if !fixed {
+            record.acquit(pools);
+        }
+        if let (Some(first), Some(blame)) = (&first, &blame)
+            && disturbed
+        {
+            Self::find_in(lock, me, (first, site), blame, pools, findings, found);
+        }
+        let mut pivot = None;
+        if disturbed
+            && !fixed
+            && let Some(culprit) = lock.concurrent_acquire(slot, me.clock.clock(), site.mode)
+            // A shared culprit waits for no other readers, so one of them may be inside until it has come.
+            && (config.paper || culprit.mode == Mode::Exclusive || lock.free_of_others(slot, culprit.at.slot))
+        {
+            pivot = (!config.paper).then_some(culprit.at);
+            let culprit = pools.keep(culprit);
+            lock.record(slot).accuse(culprit);
+        }
+        match (first, blame) {
+            (Some(first), Some(blame)) => {
+                let window = Window { class: blame.class, first, second: pools.keep(site) };
+                lock.remember(window, config.paper, pools);
+            }
+            (Some(first), None) => pools.release(&first),
+            (None, _) => {}
+        }
+        pivot
+    }
+
+    /// The lock's side of an acquire: the thread goes on after what was released there, and holds it.
+    #[inline]
+    fn take(&mut self, slot: Slot, index: usize, site: &Site, disturbed: bool, pivot: Option<Epoch>) {
+        let me = &mut self.threads[slot];
+        let lock = &mut self.locks[index];
+        let kept = self.pools.keep(site);
         match site.mode {
             Mode::Exclusive => {
                 lock.owner = slot;
@@ -285,16 +308,10 @@ impl SideTrack {
             }
             Mode::Shared => {
                 me.clock.receive(&lock.released);
-                lock.readers.get_or_insert_with(Box::<Readers>::default).open(kept, &mut self.pools);
+                lock.readers.get_or_insert_with(Box::default).open(kept, &mut self.pools);
             }
         }
-        me.take(index, event.object, &site, self.config.sections, &mut self.pools);
-        if pivot.is_some()
-            && let Some(held) = me.held.last_mut()
-        {
-            held.pivot = pivot;
-            me.pivots += 1;
-        }
+        me.take(index, lock.name.address, site, pivot, self.config.sections, &mut self.pools);
         if !lock.refused.is_empty() {
             for refused in std::mem::take(&mut lock.refused) {
                 self.join_with(refused, slot);
@@ -396,7 +413,7 @@ impl SideTrack {
                 lock.released.publish(&me.clock);
             }
             Mode::Shared => {
-                let readers = lock.readers.get_or_insert_with(Box::<Readers>::default);
+                let readers = lock.readers.get_or_insert_with(Box::default);
                 readers.released.publish(&me.clock);
                 if let Some(reader) = readers.section(slot) {
                     reader.released = now.time;

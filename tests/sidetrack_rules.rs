@@ -402,6 +402,21 @@ fn a_lock_whose_owner_died_orders_the_next_owner_after_it() {
 }
 
 #[test]
+fn a_release_that_was_not_seen_orders_the_holder_before_the_next() {
+    for mode in [Exclusive, Shared] {
+        let mut trace = Trace::new(BLOCKS, 2);
+        window(&mut trace, M);
+        trace.t(1).acq_in(K, mode);
+        trace.t(2).acq(K).sync(M).rel(K).destroy(K).init(N);
+        assert_eq!(trace.kinds(), []);
+        trace.t(1).rel(K);
+        trace.t(1).begin().sync(N).sync(N).end();
+        trace.t(2).sync(N);
+        assert_eq!(trace.kinds(), [After], "the late release touches no lock that took the place of the old one");
+    }
+}
+
+#[test]
 fn a_new_lock_at_an_old_address_is_another_lock() {
     let mut trace = Trace::new(BLOCKS, 2);
     window(&mut trace, M);

@@ -207,7 +207,7 @@ impl SideTrack {
             self.threads[slot].held[position].depth += 1;
             return;
         }
-        if self.locks[index].owner != NOBODY {
+        if self.locks[index].is_taken(event.mode()) {
             self.take_away(index);
         }
         if self.threads[slot].is_watched() {
@@ -463,16 +463,18 @@ impl SideTrack {
         me.clock.tick();
     }
 
-    /// A lock is acquired while the merged order still shows an owner: its release was not seen. Everything the owner
-    /// did so far goes before.
+    /// A lock is acquired while the merged order still shows it taken: a release was not seen. Everything its holders did
+    /// so far goes before.
     #[cold]
     fn take_away(&mut self, index: usize) {
-        let lock = &mut self.locks[index];
-        let owner = std::mem::replace(&mut lock.owner, NOBODY);
-        let address = lock.name.address;
-        lock.released.publish(&self.threads[owner].clock);
-        self.threads[owner].clock.tick();
-        self.disown(owner, address);
+        for holder in self.locks[index].holders().collect::<Vec<_>>() {
+            let lock = &mut self.locks[index];
+            lock.owner = NOBODY;
+            lock.released.publish(&self.threads[holder].clock);
+            let address = lock.name.address;
+            self.threads[holder].clock.tick();
+            self.disown(holder, address);
+        }
     }
 
     fn disown(&mut self, slot: Slot, address: u64) {
@@ -572,10 +574,7 @@ impl SideTrack {
             return self.threads[slot].clock.receive(&self.locks[index].released);
         }
         let lock = &mut self.locks[index];
-        let readers = lock.readers.iter().flat_map(|readers| &readers.sections);
-        let open = readers.filter(|reader| reader.released == 0).map(|reader| reader.acquired.at.slot);
-        let mut holders: Vec<Slot> = open.collect();
-        holders.extend((lock.owner != NOBODY).then_some(lock.owner));
+        let holders: Vec<Slot> = lock.holders().collect();
         if holders.iter().all(|&holder| holder == slot) {
             // The holder has not numbered its acquire yet: its next event on the lock will show it.
             if !lock.refused.contains(&slot) {
@@ -597,11 +596,7 @@ impl SideTrack {
     #[cold]
     fn destroy(&mut self, address: u64) {
         let Some(index) = self.locks.find(address) else { return };
-        let lock = &self.locks[index];
-        let readers = lock.readers.iter().flat_map(|readers| &readers.sections);
-        let mut holders: Vec<Slot> = readers.map(|reader| reader.acquired.at.slot).collect();
-        holders.extend((lock.owner != NOBODY).then_some(lock.owner));
-        for holder in holders {
+        for holder in self.locks[index].holders().collect::<Vec<_>>() {
             self.disown(holder, address);
         }
         self.locks.remove(index, &mut self.pools);

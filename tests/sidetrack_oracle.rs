@@ -367,25 +367,25 @@ const PLAIN: Shape = Shape { threads: 2, locks: 2, signals: false, shared: false
 
 #[test]
 fn two_threads_two_locks() {
-    judge("two threads", PLAIN, 3000);
+    judge("two threads", PLAIN, 2000);
 }
 
 #[test]
 fn three_threads_three_locks() {
-    judge("three threads", Shape { threads: 3, locks: 3, ..PLAIN }, 2000);
+    judge("three threads", Shape { threads: 3, locks: 3, ..PLAIN }, 1000);
 }
 
 #[test]
 fn chained_sections() {
-    judge("chains", Shape { threads: 3, locks: 3, chains: true, ..PLAIN }, 2000);
+    judge("chains", Shape { threads: 3, locks: 3, chains: true, ..PLAIN }, 1000);
 }
 
 #[test]
 fn signals() {
-    judge("signals", Shape { threads: 3, locks: 2, signals: true, chains: true, ..PLAIN }, 3000);
+    judge("signals", Shape { threads: 3, locks: 2, signals: true, chains: true, ..PLAIN }, 1500);
 }
 
 #[test]
 fn reader_writer_locks() {
-    judge("shared modes", Shape { threads: 3, locks: 2, shared: true, signals: true, ..PLAIN }, 3000);
+    judge("shared modes", Shape { threads: 3, locks: 2, shared: true, signals: true, ..PLAIN }, 1500);
 }

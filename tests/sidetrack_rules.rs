@@ -188,14 +188,30 @@ fn the_culprit_cannot_finish_if_it_awaits_what_follows_the_window() {
 }
 
 #[test]
-fn the_culprit_must_also_return_the_locks_that_it_took_inside() {
+fn the_culprit_may_keep_a_lock_that_it_took_inside() {
     let mut trace = Trace::new(BLOCKS, 2);
-    window(&mut trace, M);
-    trace.t(1).signal(COND);
+    trace.t(1).begin().sync(M).sync(K).sync(M).end().signal(COND);
     trace.t(2).acq(M).acq(K).rel(M);
-    assert_eq!(trace.kinds(), []);
+    assert_eq!(trace.kinds(), [After], "the window's thread has done with K before its second acquire");
     trace.t(2).wait(COND).rel(K);
-    assert_eq!(trace.kinds(), [], "K stays taken until after the window");
+}
+
+#[test]
+fn a_before_error_cannot_happen_while_the_window_holds_what_the_culprit_needs() {
+    for (config, expected) in [(PAPER, vec![Before]), (BLOCKS, vec![])] {
+        let mut trace = Trace::new(config, 2);
+        trace.t(2).acq(M).sync(K).rel(M);
+        trace.t(1).begin().acq(M).acq(K).rel(M).sync(M).rel(K).end();
+        assert_eq!(trace.kinds(), expected);
+    }
+}
+
+#[test]
+fn a_before_error_can_happen_if_the_inner_lock_is_given_back() {
+    let mut trace = Trace::new(BLOCKS, 2);
+    trace.t(2).acq(M).sync(K).rel(M);
+    trace.t(1).begin().acq(M).sync(K).rel(M).sync(M).end();
+    assert_eq!(trace.kinds(), [Before]);
 }
 
 /// The shortest false alarm of the paper's rules that the oracle found: joining inside the first section.
@@ -383,6 +399,21 @@ fn a_lock_whose_owner_died_orders_the_next_owner_after_it() {
     trace.t(1).acq(K).exit();
     trace.t(2).acq(K).acq(M).rel(M);
     assert_eq!(trace.kinds(), []);
+}
+
+#[test]
+fn a_release_that_was_not_seen_orders_the_holder_before_the_next() {
+    for mode in [Exclusive, Shared] {
+        let mut trace = Trace::new(BLOCKS, 2);
+        window(&mut trace, M);
+        trace.t(1).acq_in(K, mode);
+        trace.t(2).acq(K).sync(M).rel(K).destroy(K).init(N);
+        assert_eq!(trace.kinds(), []);
+        trace.t(1).rel(K);
+        trace.t(1).begin().sync(N).sync(N).end();
+        trace.t(2).sync(N);
+        assert_eq!(trace.kinds(), [After], "the late release touches no lock that took the place of the old one");
+    }
 }
 
 #[test]

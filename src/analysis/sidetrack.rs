@@ -14,14 +14,14 @@
 //! the window, or the predicted run is a deadlock: see the bottom of the paper's Figure 8, where the window's thread
 //! holds a lock that the culprit needs inside its section.
 //!
-//! An after-error is therefore a candidate until the culprit has released the lock and all that it took since. The
-//! predicted run is everything that happens before the window's second acquire `E`, everything that happens before the
-//! culprit, and then the culprit's section. It exists if nothing in the section needs `E`:
+//! An after-error is therefore a candidate until the culprit has released the lock (a condition wait is such a release).
+//! The predicted run is everything that happens before the window's second acquire `E`, everything that happens before
+//! the culprit, then the culprit's section, then `E`. It exists if nothing in the section needs `E`:
 //!
 //! - What the section awaits or joins must not know `E`.
 //! - A lock `k` that the section takes must not have been published by anyone who knows `E`; or else `k` must be free
 //!   in that run all the same: not held by the window's thread at `E`, and no third thread ever published its clock while
-//!   it held `k` (so that none can stand inside `k` there, see [`lock::Lock::free_of_others`]).
+//!   it held `k` (so that none can stand inside `k` there, see `Lock::free_of_others`).
 //!
 //! A before-error is the mirror image. Its predicted run lets the window's first section finish before the culprit's
 //! acquire `X`, so nothing that this section awaits or joins may come from who knows `X`, and a lock that it takes from
@@ -36,10 +36,10 @@ mod thread;
 
 use rustc_hash::FxHashMap;
 
-use self::lock::{Lock, Locks, NOBODY, Readers, Record, Window};
+use self::lock::{Lock, Locks, NOBODY, Record, Window};
 use self::site::{Blame, Findings, LockName, Pools, Site};
 use self::thread::{Candidate, Thread, Threads};
-use super::clock::{Clock, Published, Slot};
+use super::clock::{Clock, Epoch, Published, Slot};
 use super::{Analysis, ErrorKind, Transaction, Violation};
 use crate::event::{Event, Kind, Mode, ThreadId};
 
@@ -207,7 +207,7 @@ impl SideTrack {
             self.threads[slot].held[position].depth += 1;
             return;
         }
-        if self.locks[index].owner != NOBODY {
+        if self.locks[index].is_taken(event.mode()) {
             self.take_away(index);
         }
         if self.threads[slot].is_watched() {
@@ -220,55 +220,78 @@ impl SideTrack {
             return;
         }
         let site = me.site(event.pc, event.mode(), &mut self.pools);
-        let name = lock.name;
         let disturbed = !lock.undisturbed(slot);
         if disturbed {
             Self::find_after(self.config, lock, me, &site, &mut self.pools, &mut self.findings, found);
         }
-        let mut pivot = None;
-        if me.in_transaction() {
-            let record = lock.record(slot);
-            let blame = match &record.last {
-                Some(first) if record.span == me.span => self.pools.blame(first, &site),
-                _ => None,
-            };
-            if let Some(blame) = &blame {
-                Self::find_before(name, record, &site, blame, &self.pools, &mut self.findings, found);
-            }
-            let first = record.last.replace(self.pools.keep(&site));
-            record.span = me.span;
-            // The paper's set of interfering locks is fixed at the transaction's first acquire.
-            let fixed = self.config.paper && blame.is_some();
-            if !fixed {
-                record.acquit(&mut self.pools);
-            }
-            if let (Some(first), Some(blame)) = (&first, &blame)
-                && disturbed
-            {
-                Self::find_in(lock, me, (first, &site), blame, &self.pools, &mut self.findings, found);
-            }
-            if disturbed
-                && !fixed
-                && let Some(culprit) = lock.concurrent_acquire(slot, me.clock.clock(), site.mode)
-                // A shared culprit waits for no other readers, so one of them may be inside until it has come.
-                && (self.config.paper
-                    || culprit.mode == Mode::Exclusive
-                    || lock.free_of_others(slot, culprit.at.slot))
-            {
-                pivot = (!self.config.paper).then_some(culprit.at);
-                let culprit = self.pools.keep(culprit);
-                lock.record(slot).accuse(culprit);
-            }
-            match (first, blame) {
-                (Some(first), Some(blame)) => {
-                    let window = Window { class: blame.class, first, second: self.pools.keep(&site) };
-                    lock.remember(window, self.config.paper, &mut self.pools);
-                }
-                (Some(first), None) => self.pools.release(&first),
-                (None, _) => {}
-            }
+        let pivot = if me.in_transaction() { self.pair_up(slot, index, &site, disturbed, found) } else { None };
+        self.take(slot, index, &site, disturbed, pivot);
+    }
+
+    /// The transaction's side of an acquire: makes a window with the thread's previous acquire of the lock, if one
+    /// transaction contains both, and looks for its culprits. Returns the culprit of the next window, if there is one: a
+    /// concurrent acquire that must not come before the section that begins now.
+    #[inline]
+    fn pair_up(
+        &mut self,
+        slot: Slot,
+        index: usize,
+        site: &Site,
+        disturbed: bool,
+        found: &mut dyn FnMut(Violation),
+    ) -> Option<Epoch> {
+        let SideTrack { config, pools, findings, .. } = self;
+        let me = &self.threads[slot];
+        let lock = &mut self.locks[index];
+        let name = lock.name;
+        let record = lock.record(slot);
+        let blame = match &record.last {
+            Some(first) if record.span == me.span => pools.blame(first, site),
+            _ => None,
+        };
+        if let Some(blame) = &blame {
+            Self::find_before(name, record, site, blame, pools, findings, found);
         }
-        let kept = self.pools.keep(&site);
+        let first = record.last.replace(pools.keep(site));
+        record.span = me.span;
+        // The paper's set of interfering locks is fixed at the transaction's first acquire.
+        let fixed = config.paper && blame.is_some();
+        if !fixed {
+            record.acquit(pools);
+        }
+        if let (Some(first), Some(blame)) = (&first, &blame)
+            && disturbed
+        {
+            Self::find_in(lock, me, (first, site), blame, pools, findings, found);
+        }
+        let mut pivot = None;
+        if disturbed
+            && !fixed
+            && let Some(culprit) = lock.concurrent_acquire(slot, me.clock.clock(), site.mode)
+            // A shared culprit waits for no other readers, so one of them may be inside until it has come.
+            && (config.paper || culprit.mode == Mode::Exclusive || lock.free_of_others(slot, culprit.at.slot))
+        {
+            pivot = (!config.paper).then_some(culprit.at);
+            let culprit = pools.keep(culprit);
+            lock.record(slot).accuse(culprit);
+        }
+        match (first, blame) {
+            (Some(first), Some(blame)) => {
+                let window = Window { class: blame.class, first, second: pools.keep(site) };
+                lock.remember(window, config.paper, pools);
+            }
+            (Some(first), None) => pools.release(&first),
+            (None, _) => {}
+        }
+        pivot
+    }
+
+    /// The lock's side of an acquire: the thread goes on after what was released there, and holds it.
+    #[inline]
+    fn take(&mut self, slot: Slot, index: usize, site: &Site, disturbed: bool, pivot: Option<Epoch>) {
+        let me = &mut self.threads[slot];
+        let lock = &mut self.locks[index];
+        let kept = self.pools.keep(site);
         match site.mode {
             Mode::Exclusive => {
                 lock.owner = slot;
@@ -285,16 +308,10 @@ impl SideTrack {
             }
             Mode::Shared => {
                 me.clock.receive(&lock.released);
-                lock.readers.get_or_insert_with(Box::<Readers>::default).open(kept, &mut self.pools);
+                lock.readers.get_or_insert_with(Box::default).open(kept, &mut self.pools);
             }
         }
-        me.take(index, event.object, &site, self.config.sections, &mut self.pools);
-        if pivot.is_some()
-            && let Some(held) = me.held.last_mut()
-        {
-            held.pivot = pivot;
-            me.pivots += 1;
-        }
+        me.take(index, lock.name.address, site, pivot, self.config.sections, &mut self.pools);
         if !lock.refused.is_empty() {
             for refused in std::mem::take(&mut lock.refused) {
                 self.join_with(refused, slot);
@@ -396,7 +413,7 @@ impl SideTrack {
                 lock.released.publish(&me.clock);
             }
             Mode::Shared => {
-                let readers = lock.readers.get_or_insert_with(Box::<Readers>::default);
+                let readers = lock.readers.get_or_insert_with(Box::default);
                 readers.released.publish(&me.clock);
                 if let Some(reader) = readers.section(slot) {
                     reader.released = now.time;
@@ -412,23 +429,21 @@ impl SideTrack {
         }
         me.clock.tick();
         if !me.candidates.is_empty() {
-            self.resolve(slot, found);
+            self.resolve(slot, held.number, found);
         }
     }
 
-    /// Reports the candidates whose culprit section is over: its lock and all that was taken since are released.
-    fn resolve(&mut self, slot: Slot, found: &mut dyn FnMut(Violation)) {
-        let me = &mut self.threads[slot];
-        let held = me.held.last().map_or(0, |held| held.number);
+    /// Reports the candidates of the section that began with the acquire of that number and is over now.
+    fn resolve(&mut self, slot: Slot, number: u64, found: &mut dyn FnMut(Violation)) {
         let (pools, findings) = (&mut self.pools, &mut self.findings);
-        me.candidates.retain(|candidate| {
-            let open = candidate.number <= held;
-            if !open {
+        self.threads[slot].candidates.retain(|candidate| {
+            let over = candidate.number == number;
+            if over {
                 let Candidate { lock, first, second, culprit, .. } = candidate;
                 findings.report(pools, ErrorKind::After, *lock, (first, second), culprit, found);
                 candidate.release(pools);
             }
-            open
+            !over
         });
     }
 
@@ -448,22 +463,32 @@ impl SideTrack {
         me.clock.tick();
     }
 
-    /// A lock is acquired while the merged order still shows an owner: its release was not seen. Everything the owner
-    /// did so far goes before.
+    /// A lock is acquired while the merged order still shows it taken: a release was not seen. Everything its holders did
+    /// so far goes before.
     #[cold]
     fn take_away(&mut self, index: usize) {
-        let lock = &mut self.locks[index];
-        let owner = std::mem::replace(&mut lock.owner, NOBODY);
-        let address = lock.name.address;
-        lock.released.publish(&self.threads[owner].clock);
-        self.threads[owner].clock.tick();
-        self.disown(owner, address);
+        for holder in self.locks[index].holders().collect::<Vec<_>>() {
+            let lock = &mut self.locks[index];
+            lock.owner = NOBODY;
+            lock.released.publish(&self.threads[holder].clock);
+            let address = lock.name.address;
+            self.threads[holder].clock.tick();
+            self.disown(holder, address);
+        }
     }
 
     fn disown(&mut self, slot: Slot, address: u64) {
         let thread = &mut self.threads[slot];
         if let Some(position) = thread.position(address) {
-            thread.drop_held(position, &mut self.pools);
+            let gone = thread.drop_held(position, &mut self.pools);
+            let pools = &mut self.pools;
+            thread.candidates.retain(|candidate| {
+                let gone = candidate.number == gone.number;
+                if gone {
+                    candidate.release(pools);
+                }
+                !gone
+            });
         }
     }
 
@@ -549,10 +574,7 @@ impl SideTrack {
             return self.threads[slot].clock.receive(&self.locks[index].released);
         }
         let lock = &mut self.locks[index];
-        let readers = lock.readers.iter().flat_map(|readers| &readers.sections);
-        let open = readers.filter(|reader| reader.released == 0).map(|reader| reader.acquired.at.slot);
-        let mut holders: Vec<Slot> = open.collect();
-        holders.extend((lock.owner != NOBODY).then_some(lock.owner));
+        let holders: Vec<Slot> = lock.holders().collect();
         if holders.iter().all(|&holder| holder == slot) {
             // The holder has not numbered its acquire yet: its next event on the lock will show it.
             if !lock.refused.contains(&slot) {
@@ -574,11 +596,7 @@ impl SideTrack {
     #[cold]
     fn destroy(&mut self, address: u64) {
         let Some(index) = self.locks.find(address) else { return };
-        let lock = &self.locks[index];
-        let readers = lock.readers.iter().flat_map(|readers| &readers.sections);
-        let mut holders: Vec<Slot> = readers.map(|reader| reader.acquired.at.slot).collect();
-        holders.extend((lock.owner != NOBODY).then_some(lock.owner));
-        for holder in holders {
+        for holder in self.locks[index].holders().collect::<Vec<_>>() {
             self.disown(holder, address);
         }
         self.locks.remove(index, &mut self.pools);

@@ -104,6 +104,19 @@ impl Lock {
         &mut self.records[index]
     }
 
+    /// Who holds the lock: its owner, or those who read.
+    pub fn holders(&self) -> impl Iterator<Item = Slot> {
+        let readers = self.readers.iter().flat_map(|readers| &readers.sections);
+        let reading = readers.filter(|reader| reader.released == 0).map(|reader| reader.acquired.at.slot);
+        reading.chain((self.owner != NOBODY).then_some(self.owner))
+    }
+
+    /// Whether the lock cannot be acquired in `mode`.
+    #[inline]
+    pub fn is_taken(&self, mode: Mode) -> bool {
+        self.owner != NOBODY || mode == Mode::Exclusive && self.readers.is_some() && self.holders().next().is_some()
+    }
+
     /// Whether only this thread has used the lock since its own last exclusive acquire. Then it knows everything that
     /// others did here before: nothing is concurrent, and there is nothing to join.
     #[inline]

@@ -170,13 +170,22 @@ impl Thread {
 
     /// The thread now holds a lock. The first one opens a critical section if `sections` says so.
     #[inline]
-    pub fn take(&mut self, lock: usize, address: u64, site: &Site, sections: bool, pools: &mut Pools) {
+    pub fn take(
+        &mut self,
+        lock: usize,
+        address: u64,
+        site: &Site,
+        pivot: Option<Epoch>,
+        sections: bool,
+        pools: &mut Pools,
+    ) {
         let opens_section = sections && self.held.is_empty();
         if opens_section {
             let base = pools.stacks.depth(self.stack);
             self.section = pools.sections.push(List::EMPTY, Section { lock: address, pc: site.pc, base });
         }
         self.acquires += 1;
+        self.pivots += usize::from(pivot.is_some());
         self.held.push(Held {
             address,
             lock,
@@ -184,7 +193,7 @@ impl Thread {
             depth: 1,
             number: self.acquires,
             since: site.at.time,
-            pivot: None,
+            pivot,
             reorders: false,
             opens_section,
             list: List::EMPTY,

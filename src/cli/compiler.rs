@@ -118,7 +118,6 @@ impl Compiler {
             // A function is a transaction only if it is still called: hooks are placed after inlining.
             "-fno-inline",
             "-fno-optimize-sibling-calls",
-            "-fno-omit-frame-pointer",
         ]);
         match self.family {
             Family::Gcc => {

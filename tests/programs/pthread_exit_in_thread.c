@@ -3,7 +3,6 @@
 
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
 static int cleanups;
-static volatile int depth_left;
 
 static void unlock_outer(void *unused)
 {
@@ -20,13 +19,15 @@ static void lock_inner(void *unused)
     OK(pthread_mutex_unlock(&inner));
 }
 
-__attribute__((noinline)) static void leave(int depth, void *value)
+static void leave(int depth, void *value);
+static void (*volatile leave_again)(int, void *) = leave;
+
+static void leave(int depth, void *value)
 {
     if (depth == 0)
         pthread_exit(value);
-    else
-        leave(depth - 1, value);
-    depth_left = depth; /* keeps the call from becoming a jump */
+    leave_again(depth - 1, value);
+    CHECK(!"reached");
 }
 
 static void *thread(void *value)

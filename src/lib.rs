@@ -17,4 +17,8 @@
 
 pub mod analysis;
 pub mod event;
+pub mod interpose;
 pub mod options;
+pub mod order;
+pub mod report;
+pub mod runtime;

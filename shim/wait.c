@@ -1,0 +1,181 @@
+/*
+ * Runs in the program's threads: the calls in which a thread can be cancelled or that call back into the program.
+ * They are C with -fexceptions: a forced unwind goes through them, and a cleanup handler sees it pass.
+ */
+#define _GNU_SOURCE
+#include "shim.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stddef.h>
+#include <threads.h>
+#include <time.h>
+
+/* Any version of the symbol will do. */
+#define ANY ""
+
+/* name, return type, parameters, symbol version. pthread_cond_* exists twice in glibc, as different functions. */
+#define REAL_FUNCTIONS(X)                                                                                             \
+    X(pthread_cond_wait, int, (pthread_cond_t *, pthread_mutex_t *), "GLIBC_2.3.2")                                   \
+    X(pthread_cond_timedwait, int, (pthread_cond_t *, pthread_mutex_t *, const struct timespec *), "GLIBC_2.3.2")     \
+    X(pthread_cond_clockwait, int, (pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *), ANY)   \
+    X(pthread_join, int, (pthread_t, void **), ANY)                                                                   \
+    X(pthread_timedjoin_np, int, (pthread_t, void **, const struct timespec *), ANY)                                  \
+    X(pthread_clockjoin_np, int, (pthread_t, void **, clockid_t, const struct timespec *), ANY)                      \
+    X(pthread_once, int, (pthread_once_t *, void (*)(void)), ANY)                                                     \
+    X(sem_wait, int, (sem_t *), ANY)                                                                                  \
+    X(sem_timedwait, int, (sem_t *, const struct timespec *), ANY)                                                    \
+    X(sem_clockwait, int, (sem_t *, clockid_t, const struct timespec *), ANY)                                        \
+    X(cnd_wait, int, (cnd_t *, mtx_t *), ANY)                                                                         \
+    X(cnd_timedwait, int, (cnd_t *, mtx_t *, const struct timespec *), ANY)                                           \
+    X(thrd_join, int, (thrd_t, int *), ANY)                                                                           \
+    X(call_once, void, (once_flag *, void (*)(void)), ANY)
+
+static struct {
+#define FIELD(name, result, parameters, version) result(*name) parameters;
+    REAL_FUNCTIONS(FIELD)
+#undef FIELD
+} real;
+
+AVMON_PRIVATE void avmon_resolve_waits(void) {
+#define RESOLVE(name, result, parameters, version)                                                                    \
+    {                                                                                                                 \
+        void *found = (version)[0] != 0 ? dlvsym(RTLD_NEXT, #name, (version)) : NULL;                                 \
+        if (found == NULL)                                                                                            \
+            found = dlsym(RTLD_NEXT, #name);                                                                          \
+        *(void **)&real.name = found;                                                                                 \
+    }
+    REAL_FUNCTIONS(RESOLVE)
+#undef RESOLVE
+}
+
+/* A constructor of another library may call us before our own constructor ran. */
+#define REAL(name) (__builtin_expect(real.name == NULL, 0) ? (avmon_resolve(), real.name) : real.name)
+
+struct wait {
+    void *condition;
+    void *lock;
+    uintptr_t pc;
+};
+
+/* The wait was cancelled: the mutex is held again while the program's cleanup handlers run. */
+static void wait_cancelled(void *argument) {
+    struct wait *wait = argument;
+    avmon_wait_end(wait->condition, wait->lock, 0, wait->pc);
+}
+
+/*
+ * The lock is given back and taken again inside the call. Codes other than "woken", "timed out" and "owner died"
+ * mean that the wait did not begin; the lock is then held as before, and taking it again in the stream says so.
+ */
+#define WAIT(condition, lock, pc, timed_out, call)                                                                    \
+    struct wait wait = {(condition), (lock), (pc)};                                                                   \
+    int result;                                                                                                       \
+    avmon_wait_begin((lock), (pc));                                                                                   \
+    pthread_cleanup_push(wait_cancelled, &wait);                                                                      \
+    result = (call);                                                                                                  \
+    pthread_cleanup_pop(0);                                                                                           \
+    avmon_wait_end((condition), (lock), result != (timed_out), (pc));                                              \
+    return result
+
+AVMON_PRIVATE int avmon_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, uintptr_t pc) {
+    WAIT(c, m, pc, ETIMEDOUT, REAL(pthread_cond_wait)(c, m));
+}
+
+AVMON_PRIVATE int avmon_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until,
+                                               uintptr_t pc) {
+    WAIT(c, m, pc, ETIMEDOUT, REAL(pthread_cond_timedwait)(c, m, until));
+}
+
+AVMON_PRIVATE int avmon_pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+                                               const struct timespec *until, uintptr_t pc) {
+    WAIT(c, m, pc, ETIMEDOUT, REAL(pthread_cond_clockwait)(c, m, clock, until));
+}
+
+AVMON_PRIVATE int avmon_cnd_wait(cnd_t *c, mtx_t *m, uintptr_t pc) {
+    WAIT(c, m, pc, thrd_timedout, REAL(cnd_wait)(c, m));
+}
+
+AVMON_PRIVATE int avmon_cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec *until, uintptr_t pc) {
+    WAIT(c, m, pc, thrd_timedout, REAL(cnd_timedwait)(c, m, until));
+}
+
+/* The id must be asked for before the join: afterwards the pthread_t may already belong to a new thread. */
+#define JOIN(thread, pc, call)                                                                                        \
+    uint64_t id = avmon_join_begin((uintptr_t)(thread));                                                              \
+    int result = (call);                                                                                              \
+    if (result == 0)                                                                                                  \
+        avmon_join_end(id, (pc));                                                                                     \
+    return result
+
+AVMON_PRIVATE int avmon_pthread_join(pthread_t thread, void **value, uintptr_t pc) {
+    JOIN(thread, pc, REAL(pthread_join)(thread, value));
+}
+
+AVMON_PRIVATE int avmon_pthread_timedjoin_np(pthread_t thread, void **value, const struct timespec *until,
+                                             uintptr_t pc) {
+    JOIN(thread, pc, REAL(pthread_timedjoin_np)(thread, value, until));
+}
+
+AVMON_PRIVATE int avmon_pthread_clockjoin_np(pthread_t thread, void **value, clockid_t clock,
+                                             const struct timespec *until, uintptr_t pc) {
+    JOIN(thread, pc, REAL(pthread_clockjoin_np)(thread, value, clock, until));
+}
+
+AVMON_PRIVATE int avmon_thrd_join(thrd_t thread, int *value, uintptr_t pc) {
+    JOIN(thread, pc, REAL(thrd_join)(thread, value));
+}
+
+#define SEMAPHORE_WAIT(semaphore, pc, call)                                                                           \
+    int result = (call);                                                                                              \
+    if (result == 0)                                                                                                  \
+        avmon_await((semaphore), (pc));                                                                               \
+    else if (errno == ETIMEDOUT)                                                                                      \
+        avmon_refused((semaphore), (pc));                                                                             \
+    return result
+
+AVMON_PRIVATE int avmon_sem_wait(sem_t *s, uintptr_t pc) { SEMAPHORE_WAIT(s, pc, REAL(sem_wait)(s)); }
+
+AVMON_PRIVATE int avmon_sem_timedwait(sem_t *s, const struct timespec *until, uintptr_t pc) {
+    SEMAPHORE_WAIT(s, pc, REAL(sem_timedwait)(s, until));
+}
+
+AVMON_PRIVATE int avmon_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until, uintptr_t pc) {
+    SEMAPHORE_WAIT(s, pc, REAL(sem_clockwait)(s, clock, until));
+}
+
+/*
+ * The thread that runs the routine must signal before the others can see that it is done, so the signal comes at
+ * the end of the routine itself. A once routine takes no argument: it finds its call through this variable, which
+ * it reads at once, so that a nested call, an exception or a cancellation cannot leave it a stale one.
+ */
+struct once {
+    void (*routine)(void);
+    void *flag;
+    uintptr_t pc;
+};
+
+static __thread const struct once *current_once __attribute__((tls_model("initial-exec")));
+
+static void once_routine(void) {
+    const struct once once = *current_once;
+    once.routine();
+    avmon_signal(once.flag, once.pc);
+}
+
+AVMON_PRIVATE int avmon_pthread_once(pthread_once_t *flag, void (*routine)(void), uintptr_t pc) {
+    const struct once once = {routine, flag, pc};
+    current_once = &once;
+    int result = REAL(pthread_once)(flag, once_routine);
+    avmon_await(flag, pc);
+    return result;
+}
+
+AVMON_PRIVATE void avmon_call_once(once_flag *flag, void (*routine)(void), uintptr_t pc) {
+    const struct once once = {routine, flag, pc};
+    current_once = &once;
+    REAL(call_once)(flag, once_routine);
+    avmon_await(flag, pc);
+}

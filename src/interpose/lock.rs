@@ -1,0 +1,157 @@
+//! Mutexes, reader-writer locks, spin locks and C11 mutexes: acquires are recorded after the real call, releases
+//! before it. What the program gets back is always the real function's own answer.
+
+use super::real::{self, Object};
+use crate::event::{Kind, Mode};
+use crate::runtime::{record, tls};
+use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
+
+/// What an acquiring call's answer means. C11 functions have codes of their own.
+#[derive(Clone, Copy)]
+enum Codes {
+    Posix,
+    C11,
+}
+
+/// `thrd_busy` and `thrd_timedout` of glibc's <threads.h>.
+const THRD_BUSY: c_int = 1;
+const THRD_TIMEDOUT: c_int = 4;
+
+#[inline(always)]
+fn acquired(result: c_int, codes: Codes, lock: Object, mode: Mode, pc: u64) -> c_int {
+    let (taken, refused) = match codes {
+        // The owner of a robust mutex died: the caller holds it all the same.
+        Codes::Posix => (result == 0 || result == EOWNERDEAD, result == EBUSY || result == ETIMEDOUT),
+        Codes::C11 => (result == 0, result == THRD_BUSY || result == THRD_TIMEDOUT),
+    };
+    if taken {
+        record(Kind::Acquire, mode as u8, lock.addr() as u64, pc);
+    } else if refused {
+        record(Kind::Refused, mode as u8, lock.addr() as u64, pc);
+    }
+    result
+}
+
+macro_rules! acquires {
+    ($($name:ident($($argument:ident: $type:ty),*), $mode:ident, $codes:ident;)*) => {
+        $(pub unsafe extern "C" fn $name(lock: Object $(, $argument: $type)*, pc: u64) -> c_int {
+            // SAFETY: the program's own call.
+            let result = unsafe { real::$name()(lock $(, $argument)*) };
+            acquired(result, Codes::$codes, lock, Mode::$mode, pc)
+        })*
+    };
+}
+
+acquires! {
+    pthread_mutex_lock(), Exclusive, Posix;
+    pthread_mutex_trylock(), Exclusive, Posix;
+    pthread_mutex_timedlock(until: *const timespec), Exclusive, Posix;
+    pthread_mutex_clocklock(clock: clockid_t, until: *const timespec), Exclusive, Posix;
+    pthread_rwlock_rdlock(), Shared, Posix;
+    pthread_rwlock_wrlock(), Exclusive, Posix;
+    pthread_rwlock_tryrdlock(), Shared, Posix;
+    pthread_rwlock_trywrlock(), Exclusive, Posix;
+    pthread_rwlock_timedrdlock(until: *const timespec), Shared, Posix;
+    pthread_rwlock_timedwrlock(until: *const timespec), Exclusive, Posix;
+    pthread_rwlock_clockrdlock(clock: clockid_t, until: *const timespec), Shared, Posix;
+    pthread_rwlock_clockwrlock(clock: clockid_t, until: *const timespec), Exclusive, Posix;
+    pthread_spin_lock(), Exclusive, Posix;
+    pthread_spin_trylock(), Exclusive, Posix;
+    mtx_lock(), Exclusive, C11;
+    mtx_trylock(), Exclusive, C11;
+    mtx_timedlock(until: *const timespec), Exclusive, C11;
+}
+
+macro_rules! releases {
+    ($($name:ident;)*) => {
+        $(pub unsafe extern "C" fn $name(lock: Object, pc: u64) -> c_int {
+            record(Kind::Release, 0, lock.addr() as u64, pc);
+            // SAFETY: the program's own call.
+            unsafe { real::$name()(lock) }
+        })*
+    };
+}
+
+releases! {
+    pthread_rwlock_unlock;
+    pthread_spin_unlock;
+    mtx_unlock;
+}
+
+pub unsafe extern "C" fn pthread_mutex_unlock(lock: Object, pc: u64) -> c_int {
+    // SAFETY: the program's own mutex, and its own call.
+    unsafe {
+        if !unlock_will_fail(lock) {
+            record(Kind::Release, 0, lock.addr() as u64, pc);
+        }
+        real::pthread_mutex_unlock()(lock)
+    }
+}
+
+/// Recursive, error-checking and robust mutexes refuse to be unlocked by a thread that does not own them. The release
+/// must be recorded before we can know, so we look where glibc does: owner and kind are part of its ABI (static
+/// initialisers write them).
+#[inline(always)]
+unsafe fn unlock_will_fail(mutex: Object) -> bool {
+    const OWNER: usize = 2;
+    const KIND: usize = 4;
+    const RECURSIVE_OR_CHECKING: c_int = 3;
+    const ADAPTIVE: c_int = 3;
+    const ROBUST: c_int = 16;
+    let words = mutex.cast::<c_int>();
+    // SAFETY: a pthread_mutex_t is larger than these words.
+    unsafe {
+        let kind = words.add(KIND).read_volatile();
+        let checks = kind & ROBUST != 0 || !matches!(kind & RECURSIVE_OR_CHECKING, 0 | ADAPTIVE);
+        checks && words.add(OWNER).read_volatile() as u32 != os_thread_id()
+    }
+}
+
+unsafe fn os_thread_id() -> u32 {
+    let t = tls::tls();
+    // SAFETY: the thread's own state; gettid has no preconditions.
+    unsafe {
+        if (*t).os_thread_id == 0 {
+            (*t).os_thread_id = libc::gettid() as u32;
+        }
+        (*t).os_thread_id
+    }
+}
+
+macro_rules! inits {
+    ($($name:ident($argument:ident: $type:ty);)*) => {
+        $(pub unsafe extern "C" fn $name(lock: Object, $argument: $type, pc: u64) -> c_int {
+            // SAFETY: the program's own call.
+            let result = unsafe { real::$name()(lock, $argument) };
+            if result == 0 {
+                record(Kind::LockInit, 0, lock.addr() as u64, pc);
+            }
+            result
+        })*
+    };
+}
+
+inits! {
+    pthread_mutex_init(attributes: Object);
+    pthread_rwlock_init(attributes: Object);
+    pthread_spin_init(shared: c_int);
+    mtx_init(kind: c_int);
+}
+
+macro_rules! destroys {
+    ($($name:ident $(-> $result:ty)?;)*) => {
+        $(pub unsafe extern "C" fn $name(lock: Object, pc: u64) $(-> $result)? {
+            // A destroy that fails (the lock is in use) forgets what was known of the lock; that loses, not invents.
+            record(Kind::LockDestroy, 0, lock.addr() as u64, pc);
+            // SAFETY: the program's own call.
+            unsafe { real::$name()(lock) }
+        })*
+    };
+}
+
+destroys! {
+    pthread_mutex_destroy -> c_int;
+    pthread_rwlock_destroy -> c_int;
+    pthread_spin_destroy -> c_int;
+    mtx_destroy;
+}

@@ -1,0 +1,172 @@
+//! What the program calls: one family per file, and here the one table of all that the library exports.
+
+pub mod condition;
+pub mod export;
+pub mod lock;
+pub mod process;
+pub mod real;
+pub mod shim;
+pub mod thread;
+
+use export::exports;
+
+/// Finds the real functions. The constructor calls it, or the first hook that runs before the constructor.
+pub fn resolve() {
+    real::resolve_all();
+    // SAFETY: no preconditions.
+    unsafe { shim::avmon_resolve_waits() };
+    jumps::resolve_all();
+}
+
+extern "C" fn resolve_from_c() {
+    resolve();
+}
+
+exports! {
+    pub const SYNCHRONISATION;
+    pthread_mutex_lock / 1 => lock::pthread_mutex_lock;
+    pthread_mutex_trylock / 1 => lock::pthread_mutex_trylock;
+    pthread_mutex_timedlock / 2 => lock::pthread_mutex_timedlock;
+    pthread_mutex_clocklock / 3 => lock::pthread_mutex_clocklock;
+    pthread_mutex_unlock / 1 => lock::pthread_mutex_unlock;
+    pthread_mutex_init / 2 => lock::pthread_mutex_init;
+    pthread_mutex_destroy / 1 => lock::pthread_mutex_destroy;
+    pthread_rwlock_rdlock / 1 => lock::pthread_rwlock_rdlock;
+    pthread_rwlock_wrlock / 1 => lock::pthread_rwlock_wrlock;
+    pthread_rwlock_tryrdlock / 1 => lock::pthread_rwlock_tryrdlock;
+    pthread_rwlock_trywrlock / 1 => lock::pthread_rwlock_trywrlock;
+    pthread_rwlock_timedrdlock / 2 => lock::pthread_rwlock_timedrdlock;
+    pthread_rwlock_timedwrlock / 2 => lock::pthread_rwlock_timedwrlock;
+    pthread_rwlock_clockrdlock / 3 => lock::pthread_rwlock_clockrdlock;
+    pthread_rwlock_clockwrlock / 3 => lock::pthread_rwlock_clockwrlock;
+    pthread_rwlock_unlock / 1 => lock::pthread_rwlock_unlock;
+    pthread_rwlock_init / 2 => lock::pthread_rwlock_init;
+    pthread_rwlock_destroy / 1 => lock::pthread_rwlock_destroy;
+    pthread_spin_lock / 1 => lock::pthread_spin_lock;
+    pthread_spin_trylock / 1 => lock::pthread_spin_trylock;
+    pthread_spin_unlock / 1 => lock::pthread_spin_unlock;
+    pthread_spin_init / 2 => lock::pthread_spin_init;
+    pthread_spin_destroy / 1 => lock::pthread_spin_destroy;
+    mtx_init / 2 => lock::mtx_init;
+    mtx_lock / 1 => lock::mtx_lock;
+    mtx_trylock / 1 => lock::mtx_trylock;
+    mtx_timedlock / 2 => lock::mtx_timedlock;
+    mtx_unlock / 1 => lock::mtx_unlock;
+    mtx_destroy / 1 => lock::mtx_destroy;
+    pthread_cond_wait / 2 => shim::avmon_pthread_cond_wait;
+    pthread_cond_timedwait / 3 => shim::avmon_pthread_cond_timedwait;
+    pthread_cond_clockwait / 4 => shim::avmon_pthread_cond_clockwait;
+    pthread_cond_signal / 1 => condition::pthread_cond_signal;
+    pthread_cond_broadcast / 1 => condition::pthread_cond_broadcast;
+    cnd_wait / 2 => shim::avmon_cnd_wait;
+    cnd_timedwait / 3 => shim::avmon_cnd_timedwait;
+    cnd_signal / 1 => condition::cnd_signal;
+    cnd_broadcast / 1 => condition::cnd_broadcast;
+    pthread_barrier_wait / 1 => condition::pthread_barrier_wait;
+    sem_post / 1 => condition::sem_post;
+    sem_trywait / 1 => condition::sem_trywait;
+    sem_wait / 1 => shim::avmon_sem_wait;
+    sem_timedwait / 2 => shim::avmon_sem_timedwait;
+    sem_clockwait / 3 => shim::avmon_sem_clockwait;
+    pthread_once / 2 => shim::avmon_pthread_once;
+    call_once / 2 => shim::avmon_call_once;
+}
+
+exports! {
+    pub const THREADS;
+    pthread_create / 4 => thread::pthread_create;
+    pthread_join / 2 => shim::avmon_pthread_join;
+    pthread_tryjoin_np / 2 => thread::pthread_tryjoin_np;
+    pthread_timedjoin_np / 3 => shim::avmon_pthread_timedjoin_np;
+    pthread_clockjoin_np / 4 => shim::avmon_pthread_clockjoin_np;
+    pthread_cancel / 1 => thread::pthread_cancel;
+    pthread_setname_np / 2 => thread::pthread_setname_np;
+    thrd_create / 3 => thread::thrd_create;
+    thrd_join / 2 => shim::avmon_thrd_join;
+}
+
+exports! {
+    pub const PROCESS;
+    _exit => process::exit_now;
+    _Exit => process::exit_now;
+    quick_exit => process::quick_exit;
+    abort => process::abort;
+}
+
+exports! {
+    pub const FUNCTIONS;
+    __tsan_func_entry => shim::avmon_func_entry;
+    __tsan_func_exit => shim::avmon_func_exit;
+}
+
+/// Functions in front of which something happens, and that then run as if called directly: they do not return here,
+/// or have argument lists of any length.
+mod jumps {
+    use super::{process, real, shim};
+    use std::sync::atomic::{AtomicPtr, Ordering};
+
+    macro_rules! jumps {
+        ($($name:ident: $before:path;)*) => {
+            /// The names that this family exports.
+            pub const JUMPS: &[&str] = &[$(stringify!($name)),*];
+
+            #[allow(non_upper_case_globals)]
+            mod slots {
+                use super::AtomicPtr;
+                $(pub static $name: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());)*
+            }
+
+            pub fn resolve_all() {
+                $({
+                    let name = concat!(stringify!($name), "\0");
+                    let name = std::ffi::CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default();
+                    slots::$name.store(real::address_of(name), Ordering::Relaxed);
+                })*
+            }
+
+            $(
+                #[unsafe(no_mangle)]
+                #[unsafe(naked)]
+                pub unsafe extern "C" fn $name() {
+                    // All argument registers are kept, rax too: it counts the vector registers of a call with "...".
+                    // Seven pushes keep the stack aligned for the call.
+                    core::arch::naked_asm!(
+                        "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
+                        "call {before}",
+                        "cmp qword ptr [rip + {slot}], 0",
+                        "jne 2f",
+                        "call {resolve}",
+                        "2:",
+                        "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+                        "jmp qword ptr [rip + {slot}]",
+                        before = sym $before, resolve = sym super::resolve_from_c, slot = sym slots::$name,
+                    )
+                }
+            )*
+        };
+    }
+
+    jumps! {
+        longjmp: shim::avmon_before_longjmp;
+        _longjmp: shim::avmon_before_longjmp;
+        siglongjmp: shim::avmon_before_longjmp;
+        __longjmp_chk: shim::avmon_before_longjmp;
+        execve: process::before_exec;
+        execv: process::before_exec;
+        execvp: process::before_exec;
+        execvpe: process::before_exec;
+        execl: process::before_exec;
+        execlp: process::before_exec;
+        execle: process::before_exec;
+        fexecve: process::before_exec;
+    }
+}
+
+/// Every symbol that the library exports, by family.
+pub const TABLE: &[(&str, &[&str])] = &[
+    ("synchronisation", SYNCHRONISATION),
+    ("threads", THREADS),
+    ("process", PROCESS),
+    ("functions", FUNCTIONS),
+    ("jumps", jumps::JUMPS),
+];

@@ -1,0 +1,32 @@
+//! Ways to leave: the ones that do not go through `exit`, and `longjmp`, which leaves functions.
+//!
+//! `exit` itself needs no wrapper: an exit handler sees every way through it. Nor does `fork` (fork handlers) or
+//! `vfork` (its child is recognised by its process id), nor `posix_spawn`: the environment decides whether a child is
+//! monitored, see `runtime::environment`.
+
+use super::real;
+use crate::runtime::process;
+use libc::c_int;
+
+pub unsafe extern "C" fn exit_now(status: c_int) -> ! {
+    let status = process::finish(status);
+    // SAFETY: the program's own call.
+    unsafe { real::_exit()(status) }
+}
+
+pub unsafe extern "C" fn quick_exit(status: c_int) -> ! {
+    let status = process::finish(status);
+    // SAFETY: the program's own call.
+    unsafe { real::quick_exit()(status) }
+}
+
+pub unsafe extern "C" fn abort() -> ! {
+    let _ = process::finish(0);
+    // SAFETY: the program's own call.
+    unsafe { real::abort()() }
+}
+
+/// A successful exec ends this program, and the worker with it.
+pub extern "C" fn before_exec() {
+    process::flush();
+}

@@ -1,0 +1,65 @@
+//! The border to the C shim, both ways. `shim/shim.h` declares the same.
+
+use super::{condition, thread};
+use crate::event::Kind;
+use crate::runtime::{fiber, record};
+
+/// What C calls in Rust. Hidden symbols: `#[no_mangle]` would export them from the library to the program.
+macro_rules! callbacks {
+    ($($name:literal => $target:path;)*) => {
+        $(core::arch::global_asm!(
+            concat!(".globl ", $name), concat!(".hidden ", $name), concat!(".type ", $name, ", @function"),
+            concat!($name, ":"), "jmp {target}",
+            target = sym $target
+        );)*
+    };
+}
+
+callbacks! {
+    "avmon_stack_begin" => fiber::begin_stack;
+    "avmon_thread_begin" => thread::begin;
+    "avmon_wait_begin" => condition::wait_begin;
+    "avmon_wait_end" => condition::wait_end;
+    "avmon_join_begin" => thread::join_begin;
+    "avmon_join_end" => thread::join_end;
+    "avmon_signal" => signal;
+    "avmon_await" => await_object;
+    "avmon_refused" => refused;
+    "avmon_resolve" => super::resolve_from_c;
+}
+
+extern "C" fn signal(object: u64, pc: u64) {
+    record(Kind::Signal, 0, object, pc);
+}
+
+extern "C" fn await_object(object: u64, pc: u64) {
+    record(Kind::Await, 0, object, pc);
+}
+
+extern "C" fn refused(object: u64, pc: u64) {
+    record(Kind::Refused, 0, object, pc);
+}
+
+// What Rust calls, or exports, from C.
+unsafe extern "C" {
+    pub fn avmon_resolve_waits();
+    pub fn avmon_func_entry();
+    pub fn avmon_func_exit();
+    pub fn avmon_before_longjmp();
+    pub fn avmon_trampoline(record: *mut libc::c_void) -> *mut libc::c_void;
+    pub fn avmon_trampoline_c11(record: *mut libc::c_void) -> libc::c_int;
+    pub fn avmon_pthread_cond_wait();
+    pub fn avmon_pthread_cond_timedwait();
+    pub fn avmon_pthread_cond_clockwait();
+    pub fn avmon_cnd_wait();
+    pub fn avmon_cnd_timedwait();
+    pub fn avmon_pthread_join();
+    pub fn avmon_pthread_timedjoin_np();
+    pub fn avmon_pthread_clockjoin_np();
+    pub fn avmon_thrd_join();
+    pub fn avmon_sem_wait();
+    pub fn avmon_sem_timedwait();
+    pub fn avmon_sem_clockwait();
+    pub fn avmon_pthread_once();
+    pub fn avmon_call_once();
+}

@@ -1,0 +1,140 @@
+//! Threads: created, joined, cancelled, named. The joins that can be cancelled are in `shim/wait.c`.
+
+use super::real::{self, Object};
+use super::shim;
+use crate::event::{Kind, ThreadId};
+use crate::runtime::registry::{self, Record};
+use crate::runtime::state::{self, State};
+use crate::runtime::{process, record, tls};
+use libc::{c_char, c_int, pthread_attr_t, pthread_t};
+
+/// `thrd_success` is 0 as well.
+const SUCCESS: c_int = 0;
+
+/// Announces a new thread, lets `create` make it, and says what became of it.
+unsafe fn create(
+    thread: *mut pthread_t,
+    routine: Object,
+    argument: Object,
+    pc: u64,
+    create: impl FnOnce(Option<&'static Record>) -> c_int,
+) -> c_int {
+    process::start();
+    if !state::is_running() || unsafe { (*tls::tls()).gate } & tls::OURS != 0 {
+        return create(None);
+    }
+    // SAFETY: the thread's own state; a record lives as long as its thread.
+    let parent = || unsafe { (*tls::tls()).record.as_ref().map(|r| r.id) };
+    if parent().is_none() {
+        // The creator's first event: this gives it a record, and an id for its children to name.
+        record(Kind::Interfere, 0, 0, pc);
+    }
+    let child = registry::create(parent(), pc, routine, argument);
+    record(Kind::Fork, 0, u64::from(child.id), pc);
+    let id = child.id;
+    let result = create(Some(child));
+    if result == SUCCESS {
+        // SAFETY: a successful create wrote it. The child may have ended already, and its record may be gone.
+        let pthread = unsafe { *thread };
+        if let Some(child) = registry::get(id) {
+            registry::set_pthread(child, pthread);
+        }
+    } else {
+        record(Kind::Join, 0, u64::from(id), pc);
+        registry::discard(child);
+    }
+    result
+}
+
+pub unsafe extern "C" fn pthread_create(
+    thread: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    routine: Object,
+    argument: Object,
+    pc: u64,
+) -> c_int {
+    // SAFETY: the program's own call, with our trampoline in front of its routine.
+    unsafe {
+        create(thread, routine, argument, pc, |record| match record {
+            None => real::pthread_create()(thread, attributes, routine, argument),
+            Some(record) => {
+                let trampoline = shim::avmon_trampoline as *mut libc::c_void;
+                let record = std::ptr::from_ref(record).cast_mut().cast();
+                real::pthread_create()(thread, attributes, trampoline, record)
+            }
+        })
+    }
+}
+
+pub unsafe extern "C" fn thrd_create(thread: *mut pthread_t, routine: Object, argument: Object, pc: u64) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        create(thread, routine, argument, pc, |record| match record {
+            None => real::thrd_create()(thread, routine, argument),
+            Some(record) => {
+                let trampoline = shim::avmon_trampoline_c11 as *mut libc::c_void;
+                real::thrd_create()(thread, trampoline, std::ptr::from_ref(record).cast_mut().cast())
+            }
+        })
+    }
+}
+
+/// Called by the trampoline, first thing in the new thread.
+pub unsafe extern "C" fn begin(record: *const Record) {
+    // SAFETY: `create` passed a record, which lives as long as this thread.
+    let record = unsafe { &*record };
+    registry::enter(record);
+    process::watch_thread_end();
+    crate::runtime::record::begin_thread(record.routine.addr() as u64);
+}
+
+/// No thread: the pthread_t is not one that we know.
+const NOBODY: u64 = u64::MAX;
+
+/// Called by the shim before a join.
+pub extern "C" fn join_begin(pthread: pthread_t) -> u64 {
+    if state::state() == State::Running { registry::find(pthread).map_or(NOBODY, u64::from) } else { NOBODY }
+}
+
+/// Called by the shim after a successful join. Waiting for another thread is a declared interference point.
+pub extern "C" fn join_end(id: u64, pc: u64) {
+    if id != NOBODY {
+        record(Kind::Join, 0, id, pc);
+        record(Kind::Interfere, 0, 0, pc);
+        registry::joined(id as ThreadId);
+    }
+}
+
+pub unsafe extern "C" fn pthread_tryjoin_np(thread: pthread_t, value: *mut Object, pc: u64) -> c_int {
+    let id = join_begin(thread);
+    // SAFETY: the program's own call.
+    let result = unsafe { real::pthread_tryjoin_np()(thread, value) };
+    if result == 0 {
+        join_end(id, pc);
+    }
+    result
+}
+
+pub unsafe extern "C" fn pthread_cancel(thread: pthread_t, pc: u64) -> c_int {
+    if state::is_running()
+        && let Some(target) = registry::find(thread).and_then(registry::get)
+    {
+        crate::runtime::record::cancel(target, pc);
+    }
+    // SAFETY: the program's own call.
+    unsafe { real::pthread_cancel()(thread) }
+}
+
+pub unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char, _pc: u64) -> c_int {
+    // SAFETY: the program's own call; a name that the real function accepted is a C string.
+    unsafe {
+        let result = real::pthread_setname_np()(thread, name);
+        if result == 0
+            && state::is_running()
+            && let Some(target) = registry::find(thread).and_then(registry::get)
+        {
+            target.set_name(std::ffi::CStr::from_ptr(name).to_bytes());
+        }
+        result
+    }
+}

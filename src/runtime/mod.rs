@@ -1,0 +1,66 @@
+//! Inside the program: what records, what carries the records away, and the worker that analyses them.
+//!
+//! Runs on the program's threads except for [`worker`]. Nothing here allocates from the program's heap, panics, or
+//! blocks for anything but room in the buffer.
+
+pub mod chunk;
+mod early;
+mod environment;
+pub mod fiber;
+mod futex;
+mod heap;
+mod pipeline;
+pub mod process;
+pub mod record;
+pub mod registry;
+mod signals;
+pub mod state;
+pub mod tls;
+mod worker;
+
+pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
+
+use crate::options::Options;
+use once_cell::sync::OnceCell;
+
+#[global_allocator]
+static HEAP: heap::Heap = heap::Heap::new();
+
+static OPTIONS: OnceCell<Options> = OnceCell::new();
+
+/// The options of this process; the defaults until they were read.
+pub fn options() -> &'static Options {
+    static DEFAULTS: OnceCell<Options> = OnceCell::new();
+    OPTIONS.get().unwrap_or_else(|| DEFAULTS.get_or_init(Options::default))
+}
+
+/// Reads the environment, and says what is wrong with it.
+fn read_options() {
+    let (options, problems) = Options::from_env();
+    for problem in problems {
+        say(&format!("avmon: {}: {problem}\n", crate::options::VARIABLE));
+    }
+    if options.help {
+        say(&crate::options::help());
+    }
+    let _ = OPTIONS.set(options);
+}
+
+/// Says something on stderr, in one write. A closed or full stderr is not our problem to make.
+fn say(text: &str) {
+    // SAFETY: writes from a valid buffer.
+    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+}
+
+/// Names the calling thread for reports.
+///
+/// # Safety
+/// `name` is null or a C string.
+pub unsafe fn name_thread(name: *const libc::c_char) {
+    // SAFETY: the thread's own state; a record lives as long as its thread; the contract for `name`.
+    unsafe {
+        if let (Some(record), false) = ((*tls::tls()).record.as_ref(), name.is_null()) {
+            record.set_name(std::ffi::CStr::from_ptr(name).to_bytes());
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! From the threads to the worker: whole chunks over a channel, and empty ones back.
+
+use super::chunk::{BYTES, Chunk};
+use super::{futex, state};
+use crossbeam_channel::{Receiver, Sender, unbounded};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::time::Duration;
+
+/// What the worker receives.
+pub enum Message {
+    /// A chunk that its thread will not write to any more.
+    Chunk(&'static Chunk),
+    /// Somebody wants the worker to look at its requests now.
+    Wake,
+}
+
+/// The two channels and the memory between them.
+pub struct Pipeline {
+    to_worker: Sender<Message>,
+    from_threads: Receiver<Message>,
+    to_threads: Sender<&'static Chunk>,
+    free: Receiver<&'static Chunk>,
+    chunks: AtomicU32,
+    most_chunks: u32,
+    lossy: bool,
+    /// Advances whenever a chunk becomes free, for threads that wait for one.
+    freed: AtomicU32,
+    waiting: AtomicU32,
+}
+
+/// Chunks are mapped this many at a time.
+const SLAB: usize = 16;
+
+static CURRENT: AtomicPtr<Pipeline> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The pipeline of this process, once the monitor runs. It is never freed.
+#[must_use]
+pub fn current() -> Option<&'static Pipeline> {
+    // SAFETY: only `install` stores here, and what it stores is leaked.
+    unsafe { CURRENT.load(Ordering::Acquire).as_ref() }
+}
+
+/// Makes `pipeline` the one of this process.
+pub fn install(pipeline: Pipeline) {
+    CURRENT.store(Box::into_raw(Box::new(pipeline)), Ordering::Release);
+}
+
+/// Leaves the parent's pipeline alone, in the child of a fork.
+pub fn uninstall() {
+    CURRENT.store(std::ptr::null_mut(), Ordering::Release);
+}
+
+impl Pipeline {
+    #[must_use]
+    pub fn new(buffer_mb: u32, lossy: bool) -> Pipeline {
+        let (to_worker, from_threads) = unbounded();
+        let (to_threads, free) = unbounded();
+        let most_chunks = (u64::from(buffer_mb.max(1)) * 1024 * 1024 / BYTES as u64).min(u64::from(u32::MAX)) as u32;
+        Pipeline {
+            to_worker,
+            from_threads,
+            to_threads,
+            free,
+            chunks: AtomicU32::new(0),
+            most_chunks,
+            lossy,
+            freed: AtomicU32::new(0),
+            waiting: AtomicU32::new(0),
+        }
+    }
+
+    /// The worker's end.
+    pub fn messages(&self) -> &Receiver<Message> {
+        &self.from_threads
+    }
+
+    pub fn send_chunk(&self, chunk: &'static Chunk) {
+        // Cannot fail: this pipeline holds the receiver.
+        let _ = self.to_worker.send(Message::Chunk(chunk));
+    }
+
+    pub fn wake_worker(&self) {
+        let _ = self.to_worker.send(Message::Wake);
+    }
+
+    /// An empty chunk. When there is none the thread waits for the worker, or in lossy mode gets `None`.
+    /// `None` also when memory is out, or the monitor ends while waiting.
+    pub fn fresh_chunk(&self) -> Option<&'static Chunk> {
+        loop {
+            if let Ok(chunk) = self.free.try_recv() {
+                return Some(chunk);
+            }
+            let seen = self.freed.load(Ordering::Acquire);
+            if self.chunks.load(Ordering::Relaxed) < self.most_chunks {
+                if self.map_slab() {
+                    continue;
+                }
+                // Out of memory: go on with what there is, if there is anything.
+                if self.chunks.load(Ordering::Relaxed) == 0 {
+                    return None;
+                }
+            }
+            if self.lossy || !state::is_running() {
+                return None;
+            }
+            self.waiting.fetch_add(1, Ordering::SeqCst);
+            if self.free.is_empty() {
+                futex::wait(&self.freed, seen, Duration::from_millis(50));
+            }
+            self.waiting.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Gives a consumed chunk back.
+    pub fn recycle(&self, chunk: &'static Chunk) {
+        let _ = self.to_threads.send(chunk);
+        self.freed.fetch_add(1, Ordering::SeqCst);
+        if self.waiting.load(Ordering::SeqCst) != 0 {
+            futex::wake(&self.freed);
+        }
+    }
+
+    /// Lets go of all threads that wait for room: the monitor ended.
+    pub fn release_waiters(&self) {
+        futex::advance(&self.freed);
+    }
+
+    fn map_slab(&self) -> bool {
+        let bytes = SLAB * BYTES;
+        // SAFETY: a new anonymous mapping; one chunk more than needed so that an aligned run of SLAB fits.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes + BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return false;
+        }
+        self.chunks.fetch_add(SLAB as u32, Ordering::Relaxed);
+        let first = address.map_addr(|a| a.next_multiple_of(BYTES));
+        for i in 0..SLAB {
+            // SAFETY: inside the mapping, aligned, zeroed (a valid empty chunk), and never unmapped.
+            let chunk: &'static Chunk = unsafe { &*first.byte_add(i * BYTES).cast::<Chunk>() };
+            let _ = self.to_threads.send(chunk);
+        }
+        true
+    }
+}

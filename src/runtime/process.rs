@@ -1,0 +1,211 @@
+//! The process's life: constructor, first thread, fork, and all the ways to end.
+
+use super::pipeline::{self, Pipeline};
+use super::state::{self, ARMED_PROCESS, State};
+use super::{HEAP, fiber, futex, record, registry, signals, worker};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+unsafe extern "C" {
+    fn on_exit(handler: extern "C" fn(libc::c_int, *mut libc::c_void), argument: *mut libc::c_void) -> libc::c_int;
+}
+
+/// Runs when the library is loaded. In the `avmon` binary, which contains it too, it does nothing.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = {
+    extern "C" fn construct() {
+        if is_preloaded() {
+            arm();
+        }
+    }
+    construct
+};
+
+/// Whether this code sits in a shared library and not in the main program.
+fn is_preloaded() -> bool {
+    // SAFETY: getauxval has no preconditions; dladdr fills `info` when it returns non-zero.
+    unsafe {
+        let headers = libc::getauxval(libc::AT_PHDR);
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        // The program headers lie in the first page of the main program, right behind its ELF header.
+        libc::dladdr(is_preloaded as *const libc::c_void, &raw mut info) != 0
+            && info.dli_fbase.addr() as u64 != headers & !0xfff
+    }
+}
+
+fn arm() {
+    crate::interpose::resolve();
+    ARMED_PROCESS.store(std::process::id(), Ordering::Relaxed);
+    super::read_options();
+    if !super::options().follow_exec {
+        super::environment::leave_preload();
+    }
+    // SAFETY: the handlers have the right types and live for ever; failure only means less monitoring.
+    unsafe {
+        // Registered before anything of the program's, so it runs after all of the program's. It covers every way
+        // through exit(): a return from main, a call, err(), the end of the last thread.
+        on_exit(at_exit, std::ptr::null_mut());
+        libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child));
+        make_end_key();
+    }
+    state::set_state(State::Armed);
+}
+
+/// Starts the worker, when the program creates its first thread.
+pub fn start() {
+    if state::state() != State::Armed || !state::is_armed_process() {
+        return;
+    }
+    let options = super::options();
+    pipeline::install(Pipeline::new(options.buffer_mb, options.lossy));
+    if !state::change_state(State::Armed, State::Running) {
+        return;
+    }
+    if let Err(code) = worker::spawn() {
+        state::set_state(State::Dead);
+        let reason = std::io::Error::from_raw_os_error(code);
+        super::say(&format!("avmon: cannot start the analysis thread ({reason}); the program runs unmonitored\n"));
+        return;
+    }
+    if options.handle_signals {
+        signals::install();
+    }
+}
+
+// ---- the end of a thread ------------------------------------------------------------------------------------------
+
+static END_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// Keys' destructors run in rounds, at most this many. Ours counts down and acts in the last one, so that the
+/// program's own destructors, which may lock, are still seen.
+const ROUNDS: usize = 4;
+
+unsafe extern "C" fn at_thread_end(round: *mut libc::c_void) {
+    let key = END_KEY.load(Ordering::Relaxed);
+    let left = round.addr() - 1;
+    if left > 0 {
+        // SAFETY: the key exists; the value is a number, not an address.
+        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(left)) };
+        return;
+    }
+    record::end_thread();
+    fiber::end_stack();
+}
+
+fn make_end_key() {
+    let mut key = 0;
+    // SAFETY: `key` is written when the call returns 0.
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(at_thread_end)) } == 0 {
+        END_KEY.store(key, Ordering::Relaxed);
+    }
+}
+
+/// Makes sure that the end of the calling thread is seen.
+pub fn watch_thread_end() {
+    let key = END_KEY.load(Ordering::Relaxed);
+    if key != u32::MAX {
+        // SAFETY: the key exists. It is one of the first 32 of the process, so setting it allocates nothing.
+        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(ROUNDS)) };
+    }
+}
+
+// ---- fork ---------------------------------------------------------------------------------------------------------
+
+static HEAP_LOCKED_FOR_FORK: AtomicBool = AtomicBool::new(false);
+
+/// The only lock taken over a fork is the heap's: it is never held while waiting for anything.
+unsafe extern "C" fn before_fork() {
+    HEAP_LOCKED_FOR_FORK.store(HEAP.lock_for_fork(), Ordering::Relaxed);
+}
+
+unsafe extern "C" fn after_fork_in_parent() {
+    if HEAP_LOCKED_FOR_FORK.swap(false, Ordering::Relaxed) {
+        HEAP.unlock_after_fork();
+    }
+}
+
+/// The child has one thread, no worker, and memory in which other threads stopped in the middle of anything. All
+/// that they could have been using is left behind, not freed.
+unsafe extern "C" fn after_fork_in_child() {
+    let sound = HEAP_LOCKED_FOR_FORK.swap(false, Ordering::Relaxed);
+    if sound {
+        HEAP.unlock_after_fork();
+    }
+    let was = state::state();
+    if was == State::Off {
+        return;
+    }
+    ARMED_PROCESS.store(std::process::id(), Ordering::Relaxed);
+    pipeline::uninstall();
+    // SAFETY: a forked child has one thread.
+    unsafe { registry::forget_all() };
+    record::reset_numbers();
+    record::forget_thread();
+    worker::forget();
+    let monitored = sound && was != State::Dead && super::options().follow_fork;
+    state::set_state(if monitored { State::Armed } else { State::Dead });
+}
+
+// ---- the end of the process ---------------------------------------------------------------------------------------
+
+extern "C" fn at_exit(status: libc::c_int, _argument: *mut libc::c_void) {
+    let wanted = finish(status);
+    if wanted & 0xff != status & 0xff {
+        // glibc goes on with the handlers that are left, flushes stdio, and ends with the new status: nothing of
+        // the program's own end is skipped, as it would be by _exit.
+        // SAFETY: called from an exit handler, in the way just described.
+        unsafe { libc::exit(wanted) }
+    }
+}
+
+/// Lets the worker finish, and tells which status the process should end with.
+#[must_use]
+pub fn finish(status: libc::c_int) -> libc::c_int {
+    if !state::is_armed_process() || !state::is_running() {
+        return status;
+    }
+    ask(worker::Request::Finish);
+    state::set_state(State::Dead);
+    if let Some(pipeline) = pipeline::current() {
+        pipeline.release_waiters();
+    }
+    let code = super::options().exitcode;
+    if code != 0 && worker::strong_findings() > 0 { libc::c_int::from(code) } else { status }
+}
+
+/// Lets the worker report what it can know by now; the process may go on.
+pub fn flush() {
+    if state::is_armed_process() && state::is_running() {
+        ask(worker::Request::Flush);
+    }
+}
+
+/// Hands the worker a request and waits until it is done, dead, or out of time.
+fn ask(request: worker::Request) {
+    let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
+    let ticket = worker::request(request);
+    if let Some(pipeline) = pipeline::current() {
+        pipeline.wake_worker();
+    }
+    wait_for(ticket, deadline);
+}
+
+/// As `ask`, for signal handlers: no channel, no allocation. The worker sees the request within its polling time.
+pub fn ask_in_signal_handler(request: worker::Request) {
+    let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
+    wait_for(worker::request(request), deadline);
+}
+
+fn wait_for(ticket: u32, deadline: Instant) {
+    let errno = record::Errno::save();
+    loop {
+        let done = worker::DONE.load(Ordering::Acquire);
+        let left = deadline.saturating_duration_since(Instant::now());
+        if done >= ticket || left.is_zero() || !state::is_running() {
+            break;
+        }
+        futex::wait(&worker::DONE, done, left);
+    }
+    errno.restore();
+}

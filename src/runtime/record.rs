@@ -1,0 +1,364 @@
+//! How a hook records an event: into the thread's own chunk, with a number of the object's stripe.
+//!
+//! The fast path is a dozen instructions and one atomic addition. Everything else (a new chunk, function frames that
+//! the analysis does not know yet, awaits that were put off) happens on the way to the next event.
+
+use super::chunk::Chunk;
+use super::registry::{self, Record};
+use super::state::{self, State, UNSEEN};
+use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, tls};
+use super::{early, pipeline};
+use crate::event::{Event, Kind, STRIPES, stripe_of};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+
+/// One counter, alone on its cache line.
+#[repr(align(64))]
+struct Stripe(AtomicU64);
+
+static NUMBERS: [Stripe; STRIPES] = [const { Stripe(AtomicU64::new(0)) }; STRIPES];
+
+/// Starts all numbers again, in the child of a fork.
+pub fn reset_numbers() {
+    for stripe in &NUMBERS {
+        stripe.0.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Records an event of the calling thread, if the monitor runs and the thread may be recorded now.
+#[inline(always)]
+pub fn record(kind: Kind, detail: u8, object: u64, pc: u64) {
+    with_gate(|t| {
+        // SAFETY: the gate is ours, so this is the thread's only hook at work.
+        unsafe {
+            if is_unsettled(t) && !settle(t) {
+                return;
+            }
+            put(t, kind, detail, 0, object, pc);
+        }
+    });
+}
+
+/// Runs a hook's work while this thread's gate is shut, so that a signal handler's hooks stay out.
+#[inline(always)]
+pub fn with_gate(work: impl FnOnce(*mut Tls)) {
+    let t = tls();
+    // SAFETY: a thread's own state is always there.
+    unsafe {
+        if (*t).gate != 0 {
+            return refuse((*t).gate);
+        }
+        (*t).gate = BUSY;
+        compiler_fence(Ordering::SeqCst);
+        work(t);
+        compiler_fence(Ordering::SeqCst);
+        (*t).gate &= !BUSY;
+    }
+}
+
+#[cold]
+fn refuse(gate: u32) {
+    if gate & (BUSY | OURS) == BUSY && state::is_running() {
+        UNSEEN.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether something must be said before the next event.
+#[inline(always)]
+unsafe fn is_unsettled(t: *mut Tls) -> bool {
+    // SAFETY: the caller owns the state; `cancelled` is read through an atomic view since another thread sets it.
+    unsafe {
+        (*t).top != (*t).published
+            || (*t).low != (*t).published
+            || (*t).pending_count != 0
+            || cancelled(t).load(Ordering::Relaxed) != 0
+    }
+}
+
+#[inline(always)]
+unsafe fn cancelled<'a>(t: *mut Tls) -> &'a AtomicU32 {
+    // SAFETY: aligned, and alive as long as the thread.
+    unsafe { AtomicU32::from_ptr(&raw mut (*t).cancelled) }
+}
+
+/// Says what the analysis must know before the thread's next event. False: nothing can be recorded now.
+#[cold]
+#[inline(never)]
+unsafe fn settle(t: *mut Tls) -> bool {
+    // SAFETY: the caller owns the state; frame pointers stay inside the thread's shadow stack.
+    unsafe {
+        if (*t).cursor == (*t).chunk_end && !make_room(t) {
+            return false;
+        }
+        if cancelled(t).swap(0, Ordering::Acquire) != 0 {
+            put(t, Kind::Await, 0, 0, (*t).record.addr() as u64, 0);
+        }
+        flush_pending(t);
+        let top = (*t).top;
+        // After an overflow `low` stands above all frames, and what was popped before it is unknown.
+        let low = if (*t).low > top { (*t).base } else { (*t).low };
+        let depth = |frame: *mut super::tls::Frame| frame.offset_from_unsigned((*t).base) as u64;
+        if !(*t).base.is_null() && (low != (*t).published || top != low) {
+            if low == top {
+                put(t, Kind::Leave, 0, depth(low), 0, 0);
+            }
+            let mut frame = low;
+            while frame < top {
+                put(t, Kind::Enter, 0, depth(frame), (*frame).inside, (*frame).call);
+                frame = frame.add(1);
+            }
+            (*t).published = top;
+            if (*t).overflow == 0 {
+                (*t).low = top;
+            }
+        }
+        true
+    }
+}
+
+unsafe fn flush_pending(t: *mut Tls) {
+    // SAFETY: the caller owns the state; the count is at most the array's length.
+    unsafe {
+        let count = ((*t).pending_count as usize).min(PENDING);
+        (*t).pending_count = 0;
+        let pending = (*t).pending;
+        for &object in pending.iter().take(count) {
+            put(t, Kind::Await, 0, 0, object, 0);
+        }
+    }
+}
+
+/// Writes one event. `number` is used by kinds that take none from a stripe.
+#[inline(always)]
+unsafe fn put(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: u64, pc: u64) {
+    // SAFETY: the caller owns the state; with room there is a chunk of this thread, and the cursor is its next slot.
+    unsafe {
+        if (*t).cursor == (*t).chunk_end && !make_room(t) {
+            not_recorded(t, kind, object, pc);
+            return;
+        }
+        let number = if kind.is_ordered() {
+            // The real operation's own order carries this one: an acquire is numbered after it, a release before.
+            NUMBERS[stripe_of(object)].0.fetch_add(1, Ordering::AcqRel)
+        } else {
+            number
+        };
+        let (chunk, index) = Chunk::of_slot((*t).cursor);
+        chunk.put(index, Event::new(kind, detail, number, object, pc));
+        (*t).cursor = (*t).cursor.add(1);
+        (*t).last_signal = if matches!(kind, Kind::Signal) { object } else { 0 };
+    }
+}
+
+#[cold]
+unsafe fn not_recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
+    match state::state() {
+        State::Armed => early::remember(kind, object, pc),
+        // SAFETY: the caller owns the state.
+        State::Running => unsafe {
+            (*t).lost = (*t).lost.saturating_add(1);
+            state::LOST.fetch_add(1, Ordering::Relaxed);
+        },
+        State::Off | State::Dead => {}
+    }
+}
+
+/// Gives the thread a chunk with room: the slow path of every hook. Keeps `errno`.
+#[cold]
+#[inline(never)]
+unsafe fn make_room(t: *mut Tls) -> bool {
+    if !state::is_running() {
+        return false;
+    }
+    let errno = Errno::save();
+    // SAFETY: the caller owns the state; the record lives as long as its thread.
+    let room = unsafe {
+        let adopted = (*t).record.is_null();
+        if adopted {
+            registry::adopt(t);
+        }
+        let record = &*(*t).record;
+        hand_over(t, record);
+        let Some(pipeline) = pipeline::current() else { return false };
+        let Some(chunk) = pipeline.fresh_chunk() else {
+            errno.restore();
+            return false;
+        };
+        chunk.reset(record.id, record.next_serial());
+        ((*t).cursor, (*t).chunk_end) = chunk.bounds();
+        record.open_chunk.store(std::ptr::from_ref(chunk).cast_mut(), Ordering::Release);
+        if adopted {
+            put(t, Kind::Start, 0, 0, u64::from(record.id), 0);
+        }
+        if (*t).lost != 0 {
+            put(t, Kind::Lost, 0, u64::from(std::mem::take(&mut (*t).lost)), 0, 0);
+            // What was said about the stack may have been among the lost: say all of it again.
+            put(t, Kind::Leave, 0, 0, 0, 0);
+            (*t).published = (*t).base;
+            (*t).low = (*t).base;
+        }
+        true
+    };
+    errno.restore();
+    room
+}
+
+/// Sends the thread's chunk to the worker, full or not.
+unsafe fn hand_over(t: *mut Tls, record: &Record) {
+    // SAFETY: the caller owns the state; a cursor that is not null lies in, or at the end of, this thread's chunk.
+    unsafe {
+        if (*t).cursor.is_null() {
+            return;
+        }
+        (*t).cursor = std::ptr::null_mut();
+        (*t).chunk_end = std::ptr::null_mut();
+        let chunk = record.open_chunk.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        if let (Some(chunk), Some(pipeline)) = (chunk.as_ref(), pipeline::current()) {
+            pipeline.send_chunk(chunk);
+        }
+    }
+}
+
+/// First event of a thread that the program created: `registry` gave it its record.
+pub fn begin_thread(start_routine: u64) {
+    with_gate(|t| {
+        // SAFETY: the gate is ours.
+        unsafe { put(t, Kind::Start, 0, 0, u64::from((*(*t).record).id), start_routine) };
+    });
+}
+
+/// Last event of a thread. From now on it is not recorded any more.
+pub fn end_thread() {
+    with_gate(|t| {
+        // SAFETY: the gate is ours.
+        unsafe {
+            if (*t).record.is_null() {
+                return;
+            }
+            let record = &*(*t).record;
+            if !is_unsettled(t) || settle(t) {
+                put(t, Kind::End, 0, 0, u64::from(record.id), 0);
+            }
+            hand_over(t, record);
+            (*t).gate |= OURS;
+            (*t).record = std::ptr::null_mut();
+            registry::ended(record);
+        }
+    });
+}
+
+/// Says that no function is open on this thread; those that are will be said again as if they were just entered.
+pub fn forget_published_stack() {
+    with_gate(|t| {
+        // SAFETY: the gate is ours.
+        unsafe { put(t, Kind::Leave, 0, 0, 0, 0) };
+    });
+}
+
+/// Makes the calling thread a new one to the monitor, in the child of a fork. Its function stack stays.
+pub fn forget_thread() {
+    let t = tls();
+    // SAFETY: the thread's own state.
+    unsafe {
+        (*t).record = std::ptr::null_mut();
+        (*t).cursor = std::ptr::null_mut();
+        (*t).chunk_end = std::ptr::null_mut();
+        (*t).pending_count = 0;
+        (*t).last_signal = 0;
+        (*t).lost = 0;
+        (*t).published = (*t).base;
+        if (*t).overflow == 0 {
+            (*t).low = (*t).base;
+        }
+    }
+}
+
+/// A release that may repeat: a second signal on one object with no event and no await in between says nothing new.
+#[inline]
+pub fn signal_once(object: u64, pc: u64) {
+    let t = tls();
+    // SAFETY: the thread's own state; plain reads.
+    let repeated = unsafe { (*t).last_signal == object && (*t).pending_count == 0 };
+    if !repeated && state::is_running() {
+        record(Kind::Signal, 0, object, pc);
+    }
+}
+
+/// An acquire that may be said later: it is emitted, numbered, before the thread's next event. It only matters to
+/// what the thread does next, and a later number can only add order; so a thread that spins emits one, not millions.
+#[inline]
+pub fn await_later(object: u64) {
+    if !state::is_running() {
+        return;
+    }
+    with_gate(|t| {
+        // SAFETY: the gate is ours; the count is at most the array's length.
+        unsafe {
+            let count = (*t).pending_count as usize;
+            let pending = (*t).pending;
+            if pending.iter().take(count).any(|&p| p == object) {
+                return;
+            }
+            if count == PENDING && settle(t) {
+                (*t).pending_count = 0;
+            }
+            let count = (*t).pending_count as usize;
+            if let Some(slot) = (*t).pending.get_mut(count) {
+                *slot = object;
+                (*t).pending_count = count as u32 + 1;
+            }
+        }
+    });
+}
+
+/// From now on this thread's relaxed stores are ordered like releases.
+pub fn fence_release() {
+    // SAFETY: the thread's own state.
+    unsafe { (*tls()).fenced = 1 };
+}
+
+/// Whether this thread executed a release fence.
+#[must_use]
+pub fn has_release_fence() -> bool {
+    // SAFETY: the thread's own state.
+    unsafe { (*tls()).fenced != 0 }
+}
+
+/// Enters (`true`) or leaves a stretch in which synchronisation is an implementation detail of an annotated lock.
+pub fn ignore_sync(enter: bool) {
+    let t = tls();
+    // SAFETY: the thread's own state.
+    unsafe {
+        (*t).gate = if enter {
+            (*t).gate.saturating_add(IGNORE_STEP)
+        } else if (*t).gate >= IGNORE_STEP {
+            (*t).gate - IGNORE_STEP
+        } else {
+            (*t).gate
+        };
+    }
+}
+
+/// The thread with this state is being cancelled: what it does next, it does because of the canceller.
+pub fn cancel(record: &Record, pc: u64) {
+    self::record(Kind::Signal, 0, std::ptr::from_ref(record).addr() as u64, pc);
+    // SAFETY: a thread that may be cancelled has not ended, so its state is there.
+    if let Some(target) = std::ptr::NonNull::new(record.tls.load(Ordering::Acquire)) {
+        unsafe { cancelled(target.as_ptr()).store(1, Ordering::Release) };
+    }
+}
+
+/// Keeps the program's `errno` over a slow path that makes system calls.
+pub struct Errno(i32);
+
+impl Errno {
+    #[must_use]
+    pub fn save() -> Errno {
+        // SAFETY: always a valid thread-local address.
+        Errno(unsafe { *libc::__errno_location() })
+    }
+
+    pub fn restore(self) {
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = self.0 }
+    }
+}

@@ -1,0 +1,220 @@
+//! The program's threads: who they are, who made them, and which chunk each of them fills.
+
+use super::chunk::Chunk;
+use super::tls::{Tls, tls};
+use crate::event::ThreadId;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+/// One thread. The C trampoline reads the first two fields.
+#[repr(C)]
+pub struct Record {
+    pub routine: *mut libc::c_void,
+    pub argument: *mut libc::c_void,
+    pub id: ThreadId,
+    pub parent: Option<ThreadId>,
+    pub created_at: u64,
+    pub pthread: AtomicU64,
+    /// The chunk that the thread writes now. Only the thread stores it.
+    pub open_chunk: AtomicPtr<Chunk>,
+    pub tls: AtomicPtr<Tls>,
+    serial: AtomicU32,
+    name: Mutex<[u8; 16]>,
+}
+
+// SAFETY: the two raw pointers are the program's, and only handed back to it in the new thread.
+unsafe impl Sync for Record {}
+// SAFETY: as above.
+unsafe impl Send for Record {}
+
+impl Record {
+    /// Counts this thread's chunks.
+    pub fn next_serial(&self) -> u32 {
+        self.serial.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The name that the program gave the thread, or nothing.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let bytes = self.name.lock().map_or([0; 16], |name| *name);
+        String::from_utf8_lossy(bytes.split(|&b| b == 0).next().unwrap_or(&[])).into_owned()
+    }
+
+    /// Names the thread; the kernel keeps 15 bytes, and so do we.
+    pub fn set_name(&self, text: &[u8]) {
+        if let Ok(mut name) = self.name.lock() {
+            *name = [0; 16];
+            for (to, from) in name.iter_mut().zip(text.iter().take(15)) {
+                *to = *from;
+            }
+        }
+    }
+}
+
+/// Ended threads are remembered for reports, but not all of them for ever.
+const MOST_ENDED: usize = 1 << 14;
+
+struct Registry {
+    next: ThreadId,
+    threads: FxHashMap<ThreadId, &'static Record>,
+    by_pthread: FxHashMap<u64, ThreadId>,
+    ended: VecDeque<ThreadId>,
+}
+
+static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
+
+fn registry() -> MutexGuard<'static, Option<Registry>> {
+    REGISTRY.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Forgets all threads without freeing anything, in the child of a fork: there they are gone, and whoever held the
+/// lock is gone with them.
+///
+/// # Safety
+/// No other thread exists.
+pub unsafe fn forget_all() {
+    // SAFETY: the contract; writing over the old value drops nothing.
+    unsafe { (&raw const REGISTRY).cast_mut().write(Mutex::new(None)) };
+}
+
+fn new_record(
+    id: Option<ThreadId>,
+    parent: Option<ThreadId>,
+    created_at: u64,
+    routine: *mut libc::c_void,
+    argument: *mut libc::c_void,
+) -> &'static Record {
+    let mut registry = registry();
+    // 0 is the main thread's.
+    let registry = registry.get_or_insert_with(|| Registry {
+        next: 1,
+        threads: FxHashMap::default(),
+        by_pthread: FxHashMap::default(),
+        ended: VecDeque::new(),
+    });
+    let id = id.unwrap_or(registry.next);
+    registry.next = registry.next.max(id + 1);
+    let record: &'static Record = Box::leak(Box::new(Record {
+        routine,
+        argument,
+        id,
+        parent,
+        created_at,
+        pthread: AtomicU64::new(0),
+        open_chunk: AtomicPtr::default(),
+        tls: AtomicPtr::default(),
+        serial: AtomicU32::new(0),
+        name: Mutex::new([0; 16]),
+    }));
+    registry.threads.insert(id, record);
+    record
+}
+
+/// The record of a thread that the calling thread is about to create.
+pub fn create(parent: Option<ThreadId>, created_at: u64, routine: *mut libc::c_void, argument: *mut libc::c_void) -> &'static Record {
+    new_record(None, parent, created_at, routine, argument)
+}
+
+/// Ties a record to the calling thread.
+pub fn enter(record: &'static Record) {
+    let t = tls();
+    // SAFETY: the thread's own state.
+    unsafe {
+        (*t).record = std::ptr::from_ref(record).cast_mut();
+        (*t).os_thread_id = libc::gettid() as u32;
+    }
+    record.tls.store(t, Ordering::Release);
+    // SAFETY: always allowed.
+    set_pthread(record, unsafe { libc::pthread_self() });
+}
+
+/// Says which pthread_t the record's thread has. Both the new thread and its creator do, whoever is first.
+pub fn set_pthread(record: &Record, pthread: u64) {
+    if record.pthread.swap(pthread, Ordering::AcqRel) != pthread
+        && let Some(registry) = registry().as_mut()
+    {
+        registry.by_pthread.insert(pthread, record.id);
+    }
+}
+
+/// Makes a record for a thread that nobody announced: the main thread, or one made behind our back.
+///
+/// # Safety
+/// `t` is the calling thread's state.
+pub unsafe fn adopt(t: *mut Tls) {
+    debug_assert!(std::ptr::eq(t, tls()));
+    // SAFETY: plain system calls.
+    let is_main = unsafe { libc::getpid() == libc::gettid() };
+    let record = new_record(is_main.then_some(0), None, 0, std::ptr::null_mut(), std::ptr::null_mut());
+    enter(record);
+    super::process::watch_thread_end();
+}
+
+/// The id of the thread with this pthread_t.
+#[must_use]
+pub fn find(pthread: u64) -> Option<ThreadId> {
+    registry().as_ref()?.by_pthread.get(&pthread).copied()
+}
+
+/// The thread with this id, if it is still remembered.
+#[must_use]
+pub fn get(id: ThreadId) -> Option<&'static Record> {
+    registry().as_ref()?.threads.get(&id).copied()
+}
+
+/// Forgets a thread that could not be created.
+pub fn discard(record: &'static Record) {
+    if let Some(registry) = registry().as_mut() {
+        registry.threads.remove(&record.id);
+    }
+}
+
+/// Notes that the thread's last event is on its way. The oldest ended threads are freed.
+pub fn ended(record: &Record) {
+    record.tls.store(std::ptr::null_mut(), Ordering::Release);
+    let mut registry = registry();
+    let Some(registry) = registry.as_mut() else { return };
+    registry.ended.push_back(record.id);
+    if registry.ended.len() > MOST_ENDED
+        && let Some(oldest) = registry.ended.pop_front()
+        && let Some(record) = registry.threads.remove(&oldest)
+    {
+        let pthread = record.pthread.load(Ordering::Relaxed);
+        if registry.by_pthread.get(&pthread) == Some(&oldest) {
+            registry.by_pthread.remove(&pthread);
+        }
+        // SAFETY: leaked by `new_record`; its thread ended 16,384 threads ago and the maps no longer name it.
+        drop(unsafe { Box::from_raw(std::ptr::from_ref(record).cast_mut()) });
+    }
+}
+
+/// Calls `look` with every thread's open chunk.
+pub fn open_chunks(mut look: impl FnMut(&'static Chunk)) {
+    let registry = registry();
+    for record in registry.iter().flat_map(|r| r.threads.values()) {
+        // SAFETY: chunks are never unmapped.
+        if let Some(chunk) = unsafe { record.open_chunk.load(Ordering::Acquire).as_ref() } {
+            look(chunk);
+        }
+    }
+}
+
+/// How many threads there have been.
+#[must_use]
+pub fn count() -> u64 {
+    registry().as_ref().map_or(0, |r| u64::from(r.next))
+}
+
+/// Forgets the pthread_t of a joined thread: a new one may get the same.
+pub fn joined(id: ThreadId) {
+    let mut registry = registry();
+    let Some(registry) = registry.as_mut() else { return };
+    if let Some(record) = registry.threads.get(&id) {
+        let pthread = record.pthread.load(Ordering::Relaxed);
+        if registry.by_pthread.get(&pthread) == Some(&id) {
+            registry.by_pthread.remove(&pthread);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A signal whose default action ends the program would take the worker with it. Where the program has not said
+//! otherwise, we let the worker finish first, and then let the signal do what it would have done.
+
+use super::process;
+use super::state;
+use super::worker::Request;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Signals that end a process by default and can be caught.
+const FATAL: [libc::c_int; 16] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGILL,
+    libc::SIGABRT,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGSEGV,
+    libc::SIGPIPE,
+    libc::SIGALRM,
+    libc::SIGTERM,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGXCPU,
+    libc::SIGXFSZ,
+    libc::SIGSYS,
+];
+
+static ENDING: AtomicBool = AtomicBool::new(false);
+
+/// Catches the fatal signals that still have their default action.
+pub fn install() {
+    for signal in FATAL {
+        // SAFETY: valid signal numbers; the structs are initialised; the handler has the SA_SIGINFO signature.
+        unsafe {
+            let mut old: libc::sigaction = std::mem::zeroed();
+            if libc::sigaction(signal, std::ptr::null(), &raw mut old) != 0 || old.sa_sigaction != libc::SIG_DFL {
+                continue;
+            }
+            let mut new: libc::sigaction = std::mem::zeroed();
+            new.sa_sigaction = at_signal as *const () as usize;
+            // On the alternate stack if the program has one: the fault may be a stack overflow.
+            new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            libc::sigaction(signal, &raw const new, std::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn at_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
+    // SAFETY: only async-signal-safe calls; the kernel gave us `info`.
+    unsafe {
+        if state::is_armed_process() && !ENDING.swap(true, Ordering::AcqRel) {
+            process::ask_in_signal_handler(Request::Finish);
+        }
+        let mut default: libc::sigaction = std::mem::zeroed();
+        default.sa_sigaction = libc::SIG_DFL;
+        libc::sigaction(signal, &raw const default, std::ptr::null_mut());
+        // A fault repeats by itself when the handler returns, with its own details for a core dump. What was sent
+        // must be sent again; it is delivered when the handler returns and the signal is unblocked.
+        let is_fault = (*info).si_code > 0 && matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL);
+        if !is_fault {
+            libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), signal);
+        }
+    }
+}

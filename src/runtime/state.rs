@@ -1,0 +1,64 @@
+//! The monitor's lifecycle in this process.
+//!
+//! ```text
+//! Off ──constructor of the preloaded library──> Armed ──first thread created──> Running ──end of process──> Dead
+//!                                                 ^                                │
+//!                                                 └────────── child of a fork ─────┘   (or Dead, by option)
+//! ```
+//!
+//! Off is also what the `avmon` binary stays in, which has the interposers linked in. Before the first thread is
+//! created nobody can interfere with anybody, so nothing is recorded. Dead never comes back to life.
+
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum State {
+    Off = 0,
+    Armed = 1,
+    Running = 2,
+    Dead = 3,
+}
+
+static STATE: AtomicU8 = AtomicU8::new(State::Off as u8);
+
+/// The process that was armed: a child of vfork shares our memory, and is told apart by its id.
+pub static ARMED_PROCESS: AtomicU32 = AtomicU32::new(0);
+
+/// Events that were made while a hook of the same thread was at work (by a signal handler), and so not recorded.
+pub static UNSEEN: AtomicU64 = AtomicU64::new(0);
+
+/// Events dropped because there was no room for them.
+pub static LOST: AtomicU64 = AtomicU64::new(0);
+
+#[inline(always)]
+#[must_use]
+pub fn state() -> State {
+    match STATE.load(Ordering::Acquire) {
+        0 => State::Off,
+        1 => State::Armed,
+        2 => State::Running,
+        _ => State::Dead,
+    }
+}
+
+#[inline(always)]
+#[must_use]
+pub fn is_running() -> bool {
+    STATE.load(Ordering::Relaxed) == State::Running as u8
+}
+
+pub fn set_state(state: State) {
+    STATE.store(state as u8, Ordering::Release);
+}
+
+/// Moves from one state to another, unless somebody else was faster.
+pub fn change_state(from: State, to: State) -> bool {
+    STATE.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire).is_ok()
+}
+
+/// Whether this is the armed process itself, and not a vfork child on its memory.
+#[must_use]
+pub fn is_armed_process() -> bool {
+    std::process::id() == ARMED_PROCESS.load(Ordering::Relaxed)
+}

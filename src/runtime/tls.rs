@@ -1,0 +1,65 @@
+//! The hot state of a thread, mirrored from `shim/shim.h`, and the way to it.
+
+use crate::event::Event;
+
+/// One function invocation on a shadow stack.
+#[repr(C)]
+pub struct Frame {
+    pub inside: u64,
+    pub call: u64,
+    pub sp: u64,
+}
+
+/// How many addresses a thread can owe an Await for.
+pub const PENDING: usize = 8;
+
+/// The thread's own state. Only the thread itself uses it, except for `cancelled`.
+#[repr(C)]
+pub struct Tls {
+    pub top: *mut Frame,
+    pub low: *mut Frame,
+    pub end: *mut Frame,
+    pub base: *mut Frame,
+    pub published: *mut Frame,
+    pub overflow: u64,
+    pub cursor: *mut Event,
+    pub chunk_end: *mut Event,
+    pub gate: u32,
+    pub fenced: u32,
+    pub pending_count: u32,
+    pub cancelled: u32,
+    pub pending: [u64; PENDING],
+    pub last_signal: u64,
+    pub record: *mut super::registry::Record,
+    pub os_thread_id: u32,
+    pub lost: u32,
+    pub fiber: *mut super::fiber::Fiber,
+}
+
+const _: () = assert!(size_of::<Frame>() == 24, "mirrors shim.h");
+const _: () = assert!(size_of::<Tls>() == 176, "mirrors shim.h");
+
+/// Gate bit: a hook of this thread is at work. A signal handler that interrupts it must not record.
+pub const BUSY: u32 = 1;
+/// Gate bit: this thread is the monitor's own, or has ended, and is never recorded.
+pub const OURS: u32 = 2;
+/// Gate step: the thread is inside an annotated lock, whose inner synchronisation is not to be seen.
+pub const IGNORE_STEP: u32 = 4;
+
+/// The calling thread's state.
+#[inline(always)]
+#[must_use]
+pub fn tls() -> *mut Tls {
+    let address: *mut Tls;
+    // SAFETY: reads the thread pointer and the constant offset of a variable in the static TLS block. The
+    // initial-exec model is right for a library that is loaded at start, and this one is only ever preloaded.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr fs:[0]",
+            "add {0}, qword ptr [rip + avmon_tls@GOTTPOFF]",
+            out(reg) address,
+            options(pure, nomem, nostack),
+        );
+    }
+    address
+}

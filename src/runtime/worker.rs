@@ -1,0 +1,365 @@
+//! The monitor's own thread: takes chunks, merges them to one order, runs the analysis, and reports.
+//!
+//! It is made with the real `pthread_create`, has every signal blocked (the program's signals are for the program's
+//! threads), and is never recorded. If anything in here panics, the monitor says so and switches itself off; the
+//! program goes on.
+
+use super::chunk::Chunk;
+use super::pipeline::{self, Message, Pipeline};
+use super::state::{self, State};
+use super::{early, futex, options, registry, say, tls};
+use crate::analysis::Analysis;
+use crate::analysis::sidetrack::{Config, SideTrack};
+use crate::event::{Event, Kind, ThreadId};
+use crate::interpose::real;
+use crate::order::Merger;
+use crate::report::reporter::{Process, Reporter, ThreadInfo, Totals, Verdict};
+use crossbeam_channel::RecvTimeoutError;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What a thread of the program may ask of the worker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Request {
+    /// Report everything that can be known now, and go on.
+    Flush = 1,
+    /// Report everything, write the summary, and stop.
+    Finish = 2,
+}
+
+/// Tickets given out; the strongest request since the last answer; tickets answered.
+static TICKETS: AtomicU32 = AtomicU32::new(0);
+static WANTED: AtomicU32 = AtomicU32::new(0);
+pub static DONE: AtomicU32 = AtomicU32::new(0);
+
+static STRONG: AtomicUsize = AtomicUsize::new(0);
+
+/// Asks for something; it is done when `DONE` reaches the ticket.
+pub fn request(request: Request) -> u32 {
+    let ticket = TICKETS.fetch_add(1, Ordering::AcqRel) + 1;
+    WANTED.fetch_max(request as u32, Ordering::AcqRel);
+    ticket
+}
+
+/// Findings that count for the exit code.
+pub fn strong_findings() -> usize {
+    STRONG.load(Ordering::Acquire)
+}
+
+/// Starts all counters again, in the child of a fork.
+pub fn forget() {
+    TICKETS.store(0, Ordering::Relaxed);
+    WANTED.store(0, Ordering::Relaxed);
+    DONE.store(0, Ordering::Relaxed);
+    STRONG.store(0, Ordering::Relaxed);
+    state::UNSEEN.store(0, Ordering::Relaxed);
+    state::LOST.store(0, Ordering::Relaxed);
+}
+
+/// Symbolising large programs nests deeply; the rest needs little.
+const STACK: usize = 1 << 20;
+
+/// Starts the worker. The error is the real function's code.
+pub fn spawn() -> Result<(), i32> {
+    // SAFETY: the attributes and masks are initialised before use; the routine never unwinds.
+    unsafe {
+        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
+        libc::pthread_attr_init(&raw mut attributes);
+        libc::pthread_attr_setdetachstate(&raw mut attributes, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_attr_setstacksize(&raw mut attributes, STACK);
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut old: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+        let mut thread = 0;
+        let routine = run as *mut libc::c_void;
+        let code = real::pthread_create()(&raw mut thread, &raw const attributes, routine, std::ptr::null_mut());
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
+        libc::pthread_attr_destroy(&raw mut attributes);
+        if code == 0 { Ok(()) } else { Err(code) }
+    }
+}
+
+extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
+    // SAFETY: this thread's own state; a C string for the name.
+    unsafe {
+        (*tls::tls()).gate = tls::OURS | tls::BUSY;
+        libc::prctl(libc::PR_SET_NAME, c"avmon".as_ptr());
+    }
+    let result = std::panic::catch_unwind(|| {
+        std::panic::set_hook(Box::new(|panic| say(&format!("avmon: internal error: {panic}\n"))));
+        if let Some(pipeline) = pipeline::current() {
+            match Worker::new(pipeline) {
+                Ok(mut worker) => worker.work(),
+                Err(problem) => say(&format!("avmon: {problem}\navmon: the program runs unmonitored\n")),
+            }
+        }
+    });
+    if result.is_err() {
+        say("avmon: the monitor switched itself off; the program goes on\n");
+    }
+    state::set_state(State::Dead);
+    if let Some(pipeline) = pipeline::current() {
+        pipeline.release_waiters();
+    }
+    futex::advance(&DONE);
+    std::ptr::null_mut()
+}
+
+/// Some events of one thread.
+enum Batch {
+    /// What is left of a chunk; the chunk goes back to the threads when this is dropped.
+    Chunk { chunk: &'static Chunk, from: usize, pipeline: &'static Pipeline },
+    /// Copied out of a chunk that its thread still fills.
+    Copy(Vec<Event>),
+}
+
+impl AsRef<[Event]> for Batch {
+    fn as_ref(&self) -> &[Event] {
+        match self {
+            Batch::Chunk { chunk, from, .. } => chunk.events().get(*from..).unwrap_or(&[]),
+            Batch::Copy(events) => events,
+        }
+    }
+}
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        if let Batch::Chunk { chunk, pipeline, .. } = self {
+            pipeline.recycle(chunk);
+        }
+    }
+}
+
+/// How far the worker has read a thread's stream.
+#[derive(Default)]
+struct Progress {
+    /// The chunk that comes next.
+    serial: u32,
+    /// Events of it that were copied out already.
+    copied: usize,
+}
+
+struct Worker {
+    pipeline: &'static Pipeline,
+    progress: FxHashMap<ThreadId, Progress>,
+    merger: Merger<Batch>,
+    analysis: SideTrack,
+    reporter: Reporter,
+    events: u64,
+    order_gaps: u64,
+    started: Instant,
+    /// Since when nothing could go out although something waits.
+    stuck_polls: u32,
+}
+
+const SHORTEST_POLL: Duration = Duration::from_millis(20);
+const LONGEST_POLL: Duration = Duration::from_millis(320);
+/// A number that does not arrive for this many polls never will: its thread was torn out of a hook.
+const STUCK_POLLS: u32 = 100;
+/// At the end there is no time for that; by then every thread that could publish has had a moment.
+const FINAL_TRIES: u32 = 20;
+/// Chunks taken before the worker looks at its requests again.
+const BURST: usize = 64;
+
+impl Worker {
+    fn new(pipeline: &'static Pipeline) -> Result<Worker, crate::report::reporter::SetupError> {
+        let options = options();
+        let mut analysis = SideTrack::new(Config {
+            paper: options.paper,
+            strict_waits: options.strict_waits,
+            functions: options.functions,
+            sections: options.sections,
+        });
+        for (lock, pc) in early::take() {
+            analysis.step(0, &Event::new(Kind::LockInit, 0, 0, lock, pc), &mut |_| {});
+        }
+        Ok(Worker {
+            pipeline,
+            progress: FxHashMap::default(),
+            merger: Merger::new(),
+            analysis,
+            reporter: Reporter::for_this_process(options)?,
+            events: 0,
+            order_gaps: 0,
+            started: Instant::now(),
+            stuck_polls: 0,
+        })
+    }
+
+    fn work(&mut self) {
+        if options().verbosity > 0 {
+            say("avmon: monitoring starts with the first thread\n");
+        }
+        let mut poll = SHORTEST_POLL;
+        loop {
+            let mut busy = true;
+            match self.pipeline.messages().recv_timeout(poll) {
+                Ok(message) => {
+                    self.take(message);
+                    let more: Vec<Message> = self.pipeline.messages().try_iter().take(BURST).collect();
+                    more.into_iter().for_each(|message| self.take(message));
+                }
+                Err(RecvTimeoutError::Timeout) => busy = self.take_open_chunks(),
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            busy |= self.analyse();
+            self.watch_for_gap(busy);
+            poll = if busy { SHORTEST_POLL } else { (poll * 2).min(LONGEST_POLL) };
+            if self.answer_request() {
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        let Message::Chunk(chunk) = message else { return };
+        // SAFETY: the chunk came over the channel.
+        let (thread, serial) = unsafe { chunk.owner() };
+        let progress = self.progress.entry(thread).or_default();
+        debug_assert_eq!(progress.serial, serial);
+        let from = std::mem::take(&mut progress.copied);
+        progress.serial = serial + 1;
+        let ends = chunk.events().last().is_some_and(|event| event.kind() == Some(Kind::End));
+        self.merger.push(thread, Batch::Chunk { chunk, from, pipeline: self.pipeline });
+        if ends {
+            self.progress.remove(&thread);
+        }
+    }
+
+    /// Looks into the chunks that threads are still filling, so that a quiet thread does not hide its last events.
+    fn take_open_chunks(&mut self) -> bool {
+        let mut found = false;
+        let Worker { progress, merger, .. } = self;
+        registry::open_chunks(|chunk| {
+            // SAFETY: the thread stored the chunk after it was reset, with release order.
+            let (thread, serial) = unsafe { chunk.owner() };
+            let progress = progress.entry(thread).or_default();
+            // An earlier chunk is still in the channel: its events come first.
+            if serial != progress.serial {
+                return;
+            }
+            let mut events = Vec::new();
+            chunk.copy_from(progress.copied, &mut events);
+            if !events.is_empty() {
+                found = true;
+                progress.copied += events.len();
+                merger.push(thread, Batch::Copy(events));
+            }
+        });
+        found
+    }
+
+    /// Runs the analysis over all that can be ordered. True if there was anything.
+    fn analyse(&mut self) -> bool {
+        let before = self.events;
+        let Worker { merger, analysis, reporter, events, .. } = self;
+        merger.drain(&mut |thread, event: &Event| {
+            *events += 1;
+            analysis.step(thread, event, &mut |violation| {
+                if let Verdict::New { strong: true } = reporter.violation(&violation, &Registered) {
+                    STRONG.store(reporter.strong(), Ordering::Release);
+                    if options().halt_on_error {
+                        halt(reporter);
+                    }
+                }
+            });
+        });
+        self.events != before
+    }
+
+    fn watch_for_gap(&mut self, busy: bool) {
+        self.stuck_polls = if busy || self.merger.pending() == 0 { 0 } else { self.stuck_polls + 1 };
+        if self.stuck_polls > STUCK_POLLS {
+            self.skip_gap();
+            self.stuck_polls = 0;
+        }
+    }
+
+    fn skip_gap(&mut self) {
+        if self.merger.skip_gap() {
+            self.order_gaps += 1;
+            self.analyse();
+        }
+    }
+
+    /// Does what was asked for. True if the worker is to stop.
+    fn answer_request(&mut self) -> bool {
+        if WANTED.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let tickets = TICKETS.load(Ordering::Acquire);
+        let wanted = WANTED.swap(0, Ordering::AcqRel);
+        self.take_all();
+        if wanted == Request::Finish as u32 {
+            for _ in 0..FINAL_TRIES {
+                if self.merger.pending() == 0 {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+                self.take_all();
+            }
+            while self.merger.pending() > 0 && self.merger.skip_gap() {
+                self.order_gaps += 1;
+                self.analyse();
+            }
+            self.summarise();
+        }
+        DONE.store(tickets, Ordering::Release);
+        futex::wake(&DONE);
+        wanted == Request::Finish as u32
+    }
+
+    /// Takes what every thread has published by now.
+    fn take_all(&mut self) {
+        // A chunk that is sent between the two steps makes its successor wait for the next round.
+        for _ in 0..2 {
+            let messages: Vec<Message> = self.pipeline.messages().try_iter().collect();
+            messages.into_iter().for_each(|message| self.take(message));
+            self.analyse();
+            self.take_open_chunks();
+            self.analyse();
+        }
+    }
+
+    fn summarise(&mut self) {
+        let totals = Totals {
+            events: self.events,
+            lost: state::LOST.load(Ordering::Relaxed),
+            unseen: state::UNSEEN.load(Ordering::Relaxed),
+            order_gaps: self.order_gaps,
+            threads: registry::count(),
+            locks: self.analysis.locks() as u64,
+            duration: self.started.elapsed(),
+        };
+        self.reporter.finish(&totals, &mut self.analysis.counts().iter().map(|(&key, &count)| (key, count)));
+    }
+}
+
+/// Ends the program at its first strong finding, because the user asked for that.
+fn halt(reporter: &mut Reporter) -> ! {
+    reporter.finish(&Totals::default(), &mut std::iter::empty());
+    let code = options().exitcode;
+    // SAFETY: ends the process.
+    unsafe { real::_exit()(if code == 0 { 1 } else { i32::from(code) }) }
+}
+
+/// The threads of this process, for reports.
+struct Registered;
+
+impl Process for Registered {
+    fn thread(&self, id: ThreadId) -> ThreadInfo {
+        registry::get(id).map_or_else(ThreadInfo::default, |record| ThreadInfo {
+            name: record.name(),
+            parent: record.parent,
+            created_at: record.created_at,
+            start_routine: record.routine.addr() as u64,
+        })
+    }
+
+    fn pid(&self) -> u32 {
+        std::process::id()
+    }
+}

@@ -67,7 +67,12 @@ impl Case {
         let library_text = library.display().to_string();
         let mut more = flags.clone();
         if shared.is_some() {
-            build::compile(variant, &self.source, &library, &[flags.as_slice(), &["-shared", "-fPIC", "-DSHARED"]].concat())?;
+            build::compile(
+                variant,
+                &self.source,
+                &library,
+                &[flags.as_slice(), &["-shared", "-fPIC", "-DSHARED"]].concat(),
+            )?;
         }
         if shared.as_deref() == Some("linked") {
             // The path that the program is linked with is the one at which it finds the library.
@@ -137,7 +142,7 @@ impl Case {
             Err(format!("{what}\n=== alone: {alone}\n=== monitored: {monitored}\n=== findings:\n{list}"))
         };
 
-        let changes_code = self.directives.expects_strong() && matches!(alone.end, End::Exit(_));
+        let changes_code = self.directives.changes_exit_code() && matches!(alone.end, End::Exit(_));
         let end = if changes_code { End::Exit(66) } else { alone.end };
         if monitored.end != end {
             return context(&format!("it should end with {end} under the monitor"));
@@ -146,7 +151,10 @@ impl Case {
             return context("stdout differs");
         }
         // A report belongs on stderr; without one nothing else does.
-        if self.directives.finds.is_empty() && self.directives.suppressions.is_empty() && monitored.stderr != alone.stderr {
+        if self.directives.finds.is_empty()
+            && self.directives.suppressions.is_empty()
+            && monitored.stderr != alone.stderr
+        {
             return context("stderr differs");
         }
         for expected in &self.directives.finds {

@@ -13,6 +13,7 @@
 //! | `// options: name=value` | for the monitor |
 //! | `// suppressions: line`, `// specification: line` | a line of that file; may be repeated |
 //! | `// finds: block [strength] [kind]` | a finding that must be there; may be repeated |
+//! | `// also: caller` | listed with the finding before it as split too |
 //! | `// findings: any` | findings do not matter; without this line only the strong ones that are listed may be there |
 
 use super::build::Variant;
@@ -25,6 +26,8 @@ pub struct Expected {
     pub block: String,
     pub strength: String,
     pub kind: Option<String>,
+    /// Callers that must be listed as split with it.
+    pub also: Vec<String>,
 }
 
 /// Everything that a program's head comment says.
@@ -99,8 +102,10 @@ impl Directives {
             "finds" => {
                 let mut words = words().into_iter();
                 let (block, strength, kind) = (words.next()?, words.next(), words.next());
-                self.finds.push(Expected { block, strength: strength.unwrap_or_else(|| "strong".to_owned()), kind });
+                let strength = strength.unwrap_or_else(|| "strong".to_owned());
+                self.finds.push(Expected { block, strength, kind, also: Vec::new() });
             }
+            "also" => self.finds.last_mut()?.also = words(),
             "findings" => self.any_findings = value == "any",
             _ => return None,
         }
@@ -108,7 +113,8 @@ impl Directives {
     }
 
     /// Whether a finding is expected that changes the exit code.
-    pub fn expects_strong(&self) -> bool {
-        self.finds.iter().any(|expected| expected.strength == "strong")
+    pub fn changes_exit_code(&self) -> bool {
+        let is_kept = self.options.as_ref().is_some_and(|options| options.contains("exitcode=0"));
+        !is_kept && self.finds.iter().any(|expected| expected.strength == "strong")
     }
 }

@@ -33,7 +33,14 @@ impl Finding {
 
     pub fn matches(&self, expected: &Expected) -> bool {
         let kind_fits = expected.kind.as_ref().is_none_or(|kind| kind == self.kind());
-        self.block() == expected.block && self.strength() == expected.strength && kind_fits
+        let callers_fit = expected.also.iter().all(|caller| self.also_split().any(|name| name == caller));
+        self.block() == expected.block && self.strength() == expected.strength && kind_fits && callers_fit
+    }
+
+    /// The callers that are split with the block, without parameters.
+    fn also_split(&self) -> impl Iterator<Item = &str> {
+        let names = self.0.pointer("/also_split").and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(|name| name.as_str()?.split('(').next())
     }
 
     /// The lines in `file` that the stack of `first`, `second` or `culprit` goes through.

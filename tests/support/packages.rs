@@ -15,7 +15,10 @@ pub fn ensure(packages: &[&str]) -> Result<(), String> {
     }
     // SAFETY: takes and gives a number.
     if unsafe { libc::geteuid() } != 0 {
-        return Err(format!("this test needs packages; install them first: sudo apt-get install {}", missing.join(" ")));
+        return Err(format!(
+            "this test needs packages; install them first: sudo apt-get install {}",
+            missing.join(" ")
+        ));
     }
     let install = apt(&[&["install", "-y", "--no-install-recommends"], missing.as_slice()].concat());
     // Lists may be missing or old in a fresh container.

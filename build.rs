@@ -1,4 +1,8 @@
-//! Builds the C shim into the library.
+//! Builds the C shim into the library, and the stub library that the binary carries.
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=shim");
@@ -14,4 +18,25 @@ fn main() {
         .compile("avmon_shim");
     // The program must never unload us: our hooks are in its call paths, our key in its threads.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    build_stub();
+}
+
+/// The library of hooks that instrumented programs are linked with. The avmon binary carries it.
+///
+/// `-nostdlib`: it must add no dependency to a program. `-mcx16`: 128-bit atomics without a support library.
+fn build_stub() {
+    let output = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("libavmon_hooks.so");
+    let compiler = cc::Build::new().get_compiler();
+    let status = Command::new(compiler.path())
+        .args(["-shared", "-fPIC", "-O2", "-fomit-frame-pointer", "-fcf-protection=none", "-fno-plt", "-mcx16"])
+        .args(["-fno-semantic-interposition", "-ffreestanding", "-Wall", "-Werror", "-nostdlib", "-s"])
+        .args(["-Wl,-soname,libavmon_hooks.so", "-Wl,--build-id=none", "-Wl,-z,relro,-z,now,-z,noseparate-code", "-o"])
+        .arg(&output)
+        .arg("shim/stub.c")
+        .status();
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(status) => panic!("the C compiler failed on shim/stub.c: {status}"),
+        Err(error) => panic!("{}: {error}; install a C compiler, or name one in CC", compiler.path().display()),
+    }
 }

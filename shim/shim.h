@@ -30,19 +30,22 @@ struct avmon_tls {
     struct avmon_frame *published;
     uint64_t overflow;
 
-    void *cursor;    /* where the next event goes; the chunk's header is found by rounding down */
-    void *chunk_end; /* equal to cursor when there is no room, or no chunk */
-    uint32_t gate;   /* not 0: record nothing, see tls.rs for the bits */
+    const void *chunk; /* where the next event goes; its first word counts its events */
+    uint32_t gate;     /* not 0: record nothing, see tls.rs for the bits */
     uint32_t fenced; /* a release fence was executed: relaxed stores order too */
     uint32_t pending_count;
     uint32_t cancelled; /* set by the thread that cancels this one */
     uint64_t pending[AVMON_PENDING];
-    uint64_t last_signal; /* object of the last event if that was a Signal */
-    void *record;         /* the thread's entry in the registry */
+    uint64_t deferred_lock; /* a mutex whose acquire may turn out not to be worth recording, or 0 */
+    uint64_t deferred_pc;
+    void *record; /* the thread's entry in the registry */
     uint32_t os_thread_id;
     uint32_t lost; /* events dropped since the last one that was recorded */
     void *fiber;   /* the fiber that runs on this thread, if the program uses fibers */
 };
+
+/* What a thread without a chunk has: one that is always full, so that one comparison finds both. */
+extern const uint32_t avmon_full_chunk __attribute__((visibility("hidden")));
 
 extern __thread struct avmon_tls avmon_tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
 

@@ -5,7 +5,9 @@
 
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-__thread struct avmon_tls avmon_tls;
+const uint32_t avmon_full_chunk = UINT32_MAX;
+
+__thread struct avmon_tls avmon_tls = {.chunk = &avmon_full_chunk};
 
 _Static_assert(sizeof(struct avmon_frame) == 24, "mirrored in tls.rs");
 _Static_assert(sizeof(struct avmon_tls) == 176, "mirrored in tls.rs");

@@ -16,6 +16,7 @@
 //! | [`cli`] | the `avmon` command, one file per subcommand |
 
 pub mod analysis;
+pub mod cli;
 pub mod event;
 pub mod interpose;
 pub mod options;

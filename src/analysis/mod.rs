@@ -63,6 +63,8 @@ pub struct AcquireSite {
 /// A block that another thread can split: two acquires of one lock in one transaction, and a third between them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
+    /// Identifies repeats.
+    pub key: u64,
     pub kind: ErrorKind,
     /// Address of the lock, and how many locks lived at that address before it.
     pub lock: u64,

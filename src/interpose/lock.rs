@@ -3,6 +3,7 @@
 
 use super::real::{self, Object};
 use crate::event::{Kind, Mode};
+use crate::runtime::record::{acquire_mutex, drop_acquire};
 use crate::runtime::{record, tls};
 use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
 
@@ -19,17 +20,24 @@ const THRD_TIMEDOUT: c_int = 4;
 
 #[inline(always)]
 fn acquired(result: c_int, codes: Codes, lock: Object, mode: Mode, pc: u64) -> c_int {
-    let (taken, refused) = match codes {
-        // The owner of a robust mutex died: the caller holds it all the same.
-        Codes::Posix => (result == 0 || result == EOWNERDEAD, result == EBUSY || result == ETIMEDOUT),
-        Codes::C11 => (result == 0, result == THRD_BUSY || result == THRD_TIMEDOUT),
-    };
-    if taken {
+    if result == 0 {
         record(Kind::Acquire, mode as u8, lock.addr() as u64, pc);
-    } else if refused {
-        record(Kind::Refused, mode as u8, lock.addr() as u64, pc);
+    } else {
+        not_simply_acquired(result, codes, lock, mode, pc);
     }
     result
+}
+
+#[cold]
+#[inline(never)]
+fn not_simply_acquired(result: c_int, codes: Codes, lock: Object, mode: Mode, pc: u64) {
+    let kind = match (codes, result) {
+        // The owner of a robust mutex died: the caller holds it all the same.
+        (Codes::Posix, EOWNERDEAD) => Kind::Acquire,
+        (Codes::Posix, EBUSY | ETIMEDOUT) | (Codes::C11, THRD_BUSY | THRD_TIMEDOUT) => Kind::Refused,
+        _ => return,
+    };
+    record(kind, mode as u8, lock.addr() as u64, pc);
 }
 
 macro_rules! acquires {
@@ -42,8 +50,19 @@ macro_rules! acquires {
     };
 }
 
+/// The one that programs call most.
+pub unsafe extern "C" fn pthread_mutex_lock(lock: Object, pc: u64) -> c_int {
+    // SAFETY: the program's own call.
+    let result = unsafe { real::pthread_mutex_lock()(lock) };
+    if result == 0 {
+        acquire_mutex(lock.addr() as u64, pc);
+    } else {
+        not_simply_acquired(result, Codes::Posix, lock, Mode::Exclusive, pc);
+    }
+    result
+}
+
 acquires! {
-    pthread_mutex_lock(), Exclusive, Posix;
     pthread_mutex_trylock(), Exclusive, Posix;
     pthread_mutex_timedlock(until: *const timespec), Exclusive, Posix;
     pthread_mutex_clocklock(clock: clockid_t, until: *const timespec), Exclusive, Posix;
@@ -78,7 +97,18 @@ releases! {
     mtx_unlock;
 }
 
+/// The other one. The dropped repetition has a way of its own, on which no register need be saved.
 pub unsafe extern "C" fn pthread_mutex_unlock(lock: Object, pc: u64) -> c_int {
+    if drop_acquire(lock.addr() as u64) {
+        // SAFETY: the program's own call.
+        return unsafe { real::pthread_mutex_unlock()(lock) };
+    }
+    // SAFETY: as above.
+    unsafe { unlock_and_record(lock, pc) }
+}
+
+#[inline(never)]
+unsafe extern "C" fn unlock_and_record(lock: Object, pc: u64) -> c_int {
     // SAFETY: the program's own mutex, and its own call.
     unsafe {
         if !unlock_will_fail(lock) {

@@ -1,5 +1,6 @@
 //! What the program calls: one family per file, and here the one table of all that the library exports.
 
+pub mod blocks;
 pub mod condition;
 pub mod export;
 pub mod lock;
@@ -7,6 +8,7 @@ pub mod process;
 pub mod real;
 pub mod shim;
 pub mod thread;
+pub mod tsan;
 
 use export::exports;
 
@@ -168,5 +170,12 @@ pub const TABLE: &[(&str, &[&str])] = &[
     ("threads", THREADS),
     ("process", PROCESS),
     ("functions", FUNCTIONS),
+    ("accesses", tsan::access::NAMES),
+    ("coverage", tsan::access::COVERAGE),
+    ("atomics", tsan::atomic::NAMES),
+    ("annotations", tsan::annotate::NAMES),
+    ("dynamic annotations", tsan::annotate::DYNAMIC),
+    ("queries", tsan::query::NAMES),
+    ("marks", blocks::NAMES),
     ("jumps", jumps::JUMPS),
 ];

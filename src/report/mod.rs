@@ -1,1 +1,38 @@
+//! Findings: from a violation's bare addresses to a report that a person can act on.
+//!
+//! ```text
+//! Violation ─ specification ─ symbols (over modules) ─ finding ─ suppressions ─┬─ text ─ stderr
+//!                                                                              └─ json ─ log
+//! ```
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`modules`] | which file lies at an address, also after it was unloaded |
+//! | [`symbols`] | functions, lines and globals at an address |
+//! | [`image`] | what one module's file says |
+//! | [`demangle`] | the name that a person gave to a symbol |
+//! | [`template`] | the sanitizers' pattern language |
+//! | [`rules`] | files of `type:template` lines, and what can be wrong with them |
+//! | [`suppressions`] | which findings the user does not want to see |
+//! | [`specification`] | which blocks are meant to be atomic |
+//! | [`finding`] | the data of a finding |
+//! | [`resolve`] | makes that data from a violation |
+//! | [`text`] | its printing |
+//! | [`json`] | the log: records, schema, validator, reader |
+//! | [`sink`] | where output goes without ever hitting a file of the program |
+//! | [`reporter`] | what the monitor calls |
+
+pub mod demangle;
+pub mod finding;
+pub mod image;
+pub mod json;
+pub mod modules;
 pub mod reporter;
+pub mod resolve;
+pub mod rules;
+pub mod sink;
+pub mod specification;
+pub mod suppressions;
+pub mod symbols;
+pub mod template;
+pub mod text;

@@ -1,8 +1,333 @@
-use crate::event::ThreadId; use crate::analysis::Violation; use std::time::Duration;
-#[derive(Default)] pub struct ThreadInfo { pub name: String, pub parent: Option<ThreadId>, pub created_at: u64, pub start_routine: u64 }
-pub trait Process { fn thread(&self, id: ThreadId) -> ThreadInfo; fn pid(&self) -> u32; }
-#[derive(Default, Debug)] pub struct Totals { pub events: u64, pub lost: u64, pub unseen: u64, pub order_gaps: u64, pub threads: u64, pub locks: u64, pub duration: Duration }
-pub enum Verdict { New{strong: bool} }
-pub type SetupError = String;
-pub struct Reporter;
-impl Reporter { pub fn for_this_process(_: &crate::options::Options) -> Result<Reporter, SetupError> { Ok(Reporter) } pub fn violation(&mut self, _: &Violation, _: &dyn Process) -> Verdict { Verdict::New{strong: false} } pub fn strong(&self) -> usize {0} pub fn finish(&mut self, t: &Totals, _: &mut dyn Iterator<Item=(u64,u64)>) { if std::env::var_os("AVT").is_some() { eprintln!("{t:?}"); } } }
+//! What the monitor calls: takes violations, decides which are findings, prints and logs them.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::analysis::Violation;
+use crate::event::ThreadId;
+use crate::options::{self, Options};
+use crate::report::finding::{Finding, Kind, Strength};
+use crate::report::json::{Count, Record, Start, Summary, VERSION};
+use crate::report::resolve::{resolve, transaction_name};
+use crate::report::rules::RulesError;
+use crate::report::sink::Sinks;
+use crate::report::specification::Specification;
+use crate::report::suppressions::Suppressions;
+use crate::report::symbols::Symbols;
+use crate::report::text::{self, Closing, Look};
+
+/// What is known of a thread. Unknown addresses are 0, an unknown name is empty.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ThreadInfo {
+    pub name: String,
+    pub parent: Option<ThreadId>,
+    /// Return address of the call that created it.
+    pub created_at: u64,
+    /// Address of its start routine.
+    pub start_routine: u64,
+}
+
+/// The process that violations come from.
+pub trait Process {
+    fn thread(&self, id: ThreadId) -> ThreadInfo;
+    fn pid(&self) -> u32;
+}
+
+/// What the pipeline counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    pub events: u64,
+    pub lost: u64,
+    /// Events in signal handlers that interrupted a hook.
+    pub unseen: u64,
+    pub order_gaps: u64,
+    pub threads: u64,
+    pub locks: u64,
+    pub duration: Duration,
+}
+
+/// What became of a violation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    New {
+        strong: bool,
+    },
+    Repeat,
+    Suppressed,
+    /// The specification calls none of its blocks atomic.
+    NotATransaction,
+}
+
+/// Why a reporter cannot start.
+#[derive(Debug)]
+pub enum SetupError {
+    Rules(RulesError),
+    Log { path: String, error: std::io::Error },
+}
+
+impl std::fmt::Display for SetupError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SetupError::Rules(error) => error.fmt(f),
+            SetupError::Log { path, error } => {
+                write!(f, "cannot write the log {path}: {error}; give a path in a writable directory with log_path=")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SetupError {}
+
+impl From<RulesError> for SetupError {
+    fn from(error: RulesError) -> SetupError {
+        SetupError::Rules(error)
+    }
+}
+
+/// A block with its locations: findings that differ in nothing but their kind share one.
+#[derive(Debug)]
+struct Spot {
+    /// The finding that was first, and the one that was printed in full.
+    first: u64,
+    printed: Option<u64>,
+    /// The strongest so far.
+    strength: Strength,
+    /// Whether a kind that needs no condition was seen.
+    unconditional: bool,
+    block: String,
+}
+
+/// Where the repeats of a violation are counted.
+#[derive(Clone, Copy, Debug)]
+enum Tally {
+    Finding(u64),
+    Suppression(usize),
+}
+
+/// Takes violations, prints and logs what is new.
+pub struct Reporter {
+    options: Options,
+    look: Look,
+    sinks: Sinks,
+    symbols: Symbols,
+    specification: Specification,
+    suppressions: Suppressions,
+    /// The log's first record, until something else is to be written.
+    start: Option<Start>,
+    spots: FxHashMap<String, Spot>,
+    ids: FxHashMap<(String, Kind), u64>,
+    /// How often each finding was seen, by its id.
+    counts: Vec<u64>,
+    tallies: FxHashMap<u64, Tally>,
+    suppressed: u64,
+    not_transactions: u64,
+}
+
+impl Reporter {
+    /// Reads the suppressions and the specification, and sees that a log that was asked for can be written.
+    pub fn new(options: &Options, sinks: Sinks) -> Result<Reporter, SetupError> {
+        Reporter::with_symbols(options, sinks, Symbols::new(options))
+    }
+
+    /// A reporter for the process that these symbols are of.
+    pub fn with_symbols(options: &Options, sinks: Sinks, symbols: Symbols) -> Result<Reporter, SetupError> {
+        let mut reporter = Reporter {
+            look: Look { color: sinks.color, strip_path_prefix: options.strip_path_prefix.clone() },
+            options: options.clone(),
+            symbols,
+            specification: Specification::read(options)?,
+            suppressions: Suppressions::read(options)?,
+            start: Some(start()),
+            sinks,
+            spots: FxHashMap::default(),
+            ids: FxHashMap::default(),
+            counts: Vec::new(),
+            tallies: FxHashMap::default(),
+            suppressed: 0,
+            not_transactions: 0,
+        };
+        if reporter.sinks.log.is_asked_for() {
+            let unwritable = |error| SetupError::Log { path: reporter.sinks.log.path().display().to_string(), error };
+            reporter.sinks.log.check_writable().map_err(unwritable)?;
+            reporter.log("");
+        }
+        Ok(reporter)
+    }
+
+    /// Takes a violation. The analysis hands over each [`Violation::key`] once and counts the repeats itself.
+    pub fn violation(&mut self, violation: &Violation, process: &dyn Process) -> Verdict {
+        // Modules come and go; looking now gives the best chance that those of this violation are still there.
+        self.symbols.refresh();
+        let Reporter { symbols, specification, .. } = self;
+        let Some(blamed) = specification.blame(violation, &mut |t| transaction_name(symbols, t)) else {
+            self.not_transactions += 1;
+            return Verdict::NotATransaction;
+        };
+        let finding = resolve(violation, blamed, symbols, specification, process);
+
+        if let Some(index) = self.suppressions.find(&finding) {
+            self.suppressions.hit(index, 1);
+            self.suppressed += 1;
+            self.tallies.insert(violation.key, Tally::Suppression(index));
+            return Verdict::Suppressed;
+        }
+        let identity = (finding.spot(), finding.kind);
+        if let Some(&id) = self.ids.get(&identity) {
+            self.tallies.insert(violation.key, Tally::Finding(id));
+            self.count(id, 1);
+            return Verdict::Repeat;
+        }
+        self.counts.push(1);
+        let id = self.counts.len() as u64;
+        self.tallies.insert(violation.key, Tally::Finding(id));
+        self.ids.insert(identity, id);
+        let strong = self.add(Finding { id, ..finding }, process.pid());
+        Verdict::New { strong }
+    }
+
+    /// Distinct blocks and locations that are strong.
+    #[must_use]
+    pub fn strong(&self) -> usize {
+        self.having(Strength::Strong)
+    }
+
+    /// Ends the log and prints the summary. `counts` has for each key how often its violation was seen in all.
+    pub fn finish(&mut self, totals: &Totals, counts: &mut dyn Iterator<Item = (u64, u64)>) {
+        for (key, seen) in counts {
+            let repeats = seen.saturating_sub(1);
+            match self.tallies.get(&key) {
+                Some(Tally::Finding(id)) => self.count(*id, repeats),
+                Some(Tally::Suppression(index)) => self.suppressions.hit(*index, repeats),
+                None => {}
+            }
+        }
+        // A log that nobody asked for exists only if there is a finding.
+        if self.start.is_none() {
+            let counts = (1..).zip(&self.counts).map(|(id, &count)| Record::Count(Count { id, count }).to_line());
+            let lines: String = counts.chain([Record::Summary(self.summary(totals)).to_line()]).collect();
+            self.log(&lines);
+        }
+        let has_news = !self.spots.is_empty() || self.suppressed + totals.lost + totals.unseen + totals.order_gaps > 0;
+        if self.options.summary && has_news {
+            let text = text::closing(&self.closing(totals));
+            self.print(&text);
+        }
+    }
+
+    /// Prints and logs a new finding.
+    fn add(&mut self, mut finding: Finding, pid: u32) -> bool {
+        let unconditional = finding.kind != Kind::Before;
+        let spot = self.spots.entry(finding.spot()).or_insert_with(|| Spot {
+            first: finding.id,
+            printed: None,
+            strength: Strength::Base,
+            unconditional,
+            block: finding.block.begin.identity(),
+        });
+        spot.unconditional |= unconditional;
+        if finding.strength == Strength::Strong && !spot.unconditional {
+            finding.strength = Strength::Conditional;
+        }
+        finding.same_as = (spot.first != finding.id).then_some(spot.first);
+        spot.strength = spot.strength.min(finding.strength);
+
+        let strong = finding.strength == Strength::Strong;
+        let text = match spot.printed {
+            _ if !self.options.report || !(strong || self.options.show_weak) => None,
+            Some(other) => Some(text::note(&finding, other)),
+            None => {
+                spot.printed = Some(finding.id);
+                Some(text::report(&finding, pid, &self.look))
+            }
+        };
+        if let Some(text) = text {
+            self.print(&text);
+        }
+        self.log(&Record::Finding(Box::new(finding)).to_line());
+        strong
+    }
+
+    fn count(&mut self, id: u64, times: u64) {
+        self.counts[id as usize - 1] += times;
+    }
+
+    fn having(&self, strength: Strength) -> usize {
+        self.spots.values().filter(|spot| spot.strength == strength).count()
+    }
+
+    fn summary(&self, totals: &Totals) -> Summary {
+        let having = |strength| self.having(strength) as u64;
+        Summary {
+            strong: having(Strength::Strong),
+            conditional: having(Strength::Conditional),
+            loops: having(Strength::Loop),
+            base: having(Strength::Base),
+            suppressed: self.suppressed,
+            not_transactions: self.not_transactions,
+            lost: totals.lost,
+            unseen: totals.unseen,
+            order_gaps: totals.order_gaps,
+            events: totals.events,
+            threads: totals.threads,
+            locks: totals.locks,
+            duration_ms: totals.duration.as_millis() as u64,
+        }
+    }
+
+    fn closing(&self, totals: &Totals) -> Closing {
+        let strong = self.spots.values().filter(|spot| spot.strength == Strength::Strong);
+        let is_logged = self.start.is_none() && self.sinks.log.failures() == 0;
+        Closing {
+            findings: self.strong(),
+            blocks: strong.map(|spot| &spot.block).collect::<FxHashSet<_>>().len(),
+            weak: self.spots.len() - self.strong(),
+            weak_shown: self.options.show_weak,
+            suppressed: self.suppressed,
+            lost: totals.lost,
+            unseen: totals.unseen,
+            order_gaps: totals.order_gaps,
+            log: is_logged.then(|| self.sinks.log.path().display().to_string()),
+            suppressions: if self.options.print_suppressions { self.suppressions.used().collect() } else { Vec::new() },
+        }
+    }
+
+    /// Appends to the log, whose first record goes along with the first line.
+    fn log(&mut self, lines: &str) {
+        let start = self.start.take().map(|start| Record::Start(start).to_line()).unwrap_or_default();
+        if let Err(message) = self.sinks.log.write(&(start + lines)) {
+            self.print(&message);
+        }
+    }
+
+    /// Whole reports in one write, so that the program's own output does not get between their lines.
+    fn print(&mut self, text: &str) {
+        // Nobody can be told that stderr does not work.
+        let _ = self.sinks.stderr.write_all(text.as_bytes());
+    }
+}
+
+// It is made where the monitor starts and used on its worker.
+const _: fn() = || {
+    fn is_send<T: Send>() {}
+    is_send::<Reporter>();
+};
+
+/// The first record of this process. From `/proc`, since the environment may be changed by the program meanwhile.
+fn start() -> Start {
+    let strings = |path: &str| -> Vec<String> {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        text.strip_suffix('\0').map(|t| t.split('\0').map(str::to_owned).collect()).unwrap_or_default()
+    };
+    let variable = format!("{}=", options::VARIABLE);
+    let environment = strings("/proc/self/environ");
+    Start {
+        version: VERSION,
+        pid: std::process::id(),
+        program: std::fs::read_link("/proc/self/exe").map(|path| path.display().to_string()).unwrap_or_default(),
+        arguments: strings("/proc/self/cmdline"),
+        options: environment.iter().find_map(|entry| entry.strip_prefix(&variable)).unwrap_or_default().to_owned(),
+        time_ms: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64,
+    }
+}

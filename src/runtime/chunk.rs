@@ -13,7 +13,7 @@ use std::{cell::UnsafeCell, sync::atomic::AtomicU32};
 use crate::event::{Event, ThreadId};
 use std::sync::atomic::Ordering;
 
-/// Bytes of a chunk in the program. The header is found by rounding a slot's address down, so it is also its alignment.
+/// Bytes of a chunk in the program.
 pub const BYTES: usize = 16 * 1024;
 /// Events that fit into one.
 pub const EVENTS: usize = (BYTES - 64) / size_of::<Event>();
@@ -44,15 +44,30 @@ impl<const N: usize> Chunk<N> {
         self.published.store(0, Ordering::Release);
     }
 
-    /// Fills slot `index` and makes it visible.
+    /// Whether one more event fits.
     ///
     /// # Safety
-    /// The caller is the chunk's one writer, `index` is the number of events published so far, and less than `N`.
+    /// The caller is the chunk's one writer. `chunk` may also point to a lone count that is at least `N`: of a
+    /// chunk without room nothing else is touched.
     #[inline(always)]
-    pub unsafe fn put(&self, index: usize, event: Event) {
+    #[must_use]
+    pub unsafe fn has_room(chunk: *const Self) -> bool {
+        // SAFETY: the contract; the count is the first field. Only this thread stores it, so relaxed is enough.
+        unsafe { (*(&raw const (*chunk).published)).load(Ordering::Relaxed) < N as u32 }
+    }
+
+    /// Appends an event and makes it visible.
+    ///
+    /// # Safety
+    /// The caller is the chunk's one writer, and the chunk has room.
+    #[inline(always)]
+    pub unsafe fn put(&self, event: Event) {
+        let index = self.published.load(Ordering::Relaxed);
+        #[cfg(not(loom))]
+        prefetch(self.slots.as_ptr().wrapping_add(index as usize + PREFETCH));
         // SAFETY: the contract says that the index is in range.
-        set(unsafe { self.slots.get_unchecked(index) }, event);
-        self.published.store(index as u32 + 1, Ordering::Release);
+        set(unsafe { self.slots.get_unchecked(index as usize) }, event);
+        self.published.store(index + 1, Ordering::Release);
     }
 
     /// How many events can be read.
@@ -77,29 +92,27 @@ impl<const N: usize> Chunk<N> {
 
 #[cfg(not(loom))]
 impl Chunk {
+    /// The last two events that the writer put here, the older one first.
+    ///
+    /// # Safety
+    /// The caller is the chunk's one writer. `chunk` may be a lone count, as for `has_room`.
+    #[inline(always)]
+    pub unsafe fn last_two(chunk: *const Chunk) -> Option<(Event, Event)> {
+        // SAFETY: the contract; a count below EVENTS belongs to a real chunk, and its slots below it are filled.
+        unsafe {
+            let count = (*(&raw const (*chunk).published)).load(Ordering::Relaxed) as usize;
+            if !(2..EVENTS).contains(&count) {
+                return None;
+            }
+            let slots = (&raw const (*chunk).slots).cast::<Event>();
+            Some((slots.add(count - 2).read(), slots.add(count - 1).read()))
+        }
+    }
+
     /// The published events, in place.
     pub fn events(&self) -> &[Event] {
         // SAFETY: an UnsafeCell<Event> has the layout of an Event, and published slots are not written any more.
         unsafe { std::slice::from_raw_parts(self.slots.as_ptr().cast(), self.published()) }
-    }
-
-    /// The first slot, and the end of the slots.
-    pub fn bounds(&self) -> (*mut Event, *mut Event) {
-        let first = self.slots.as_ptr().cast::<Event>().cast_mut();
-        (first, first.wrapping_add(EVENTS))
-    }
-
-    /// The chunk that holds this slot, and the slot's index.
-    ///
-    /// # Safety
-    /// `slot` lies in a chunk, at an address that is aligned as all chunks are, or is not its end.
-    #[inline(always)]
-    pub unsafe fn of_slot<'a>(slot: *mut Event) -> (&'a Chunk, usize) {
-        let chunk = slot.map_addr(|address| address & !(BYTES - 1)).cast::<Chunk>();
-        // SAFETY: the contract says that there is a chunk; chunks are never unmapped.
-        let chunk = unsafe { &*chunk };
-        let index = (slot.addr() - chunk.slots.as_ptr().addr()) / size_of::<Event>();
-        (chunk, index)
     }
 }
 
@@ -114,6 +127,19 @@ pub fn boxed<const N: usize>() -> Box<Chunk<N>> {
         serial: UnsafeCell::new(0),
         slots: std::array::from_fn(|_| empty()),
     })
+}
+
+/// How many slots ahead of the writer to ask for the memory.
+#[cfg(not(loom))]
+const PREFETCH: usize = 24;
+
+/// Asks for a slot's cache line, for writing. The worker's processor read it last; without this the next atomic
+/// operation of the program would wait for the line to come back. Never faults, whatever the address.
+#[cfg(not(loom))]
+#[inline(always)]
+fn prefetch(slot: *const UnsafeCell<Event>) {
+    // SAFETY: a hint without effect on memory.
+    unsafe { core::arch::asm!("prefetchw [{0}]", in(reg) slot, options(nostack, preserves_flags, readonly)) };
 }
 
 #[inline(always)]

@@ -21,7 +21,10 @@ mod worker;
 pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
 
 use crate::options::Options;
+use crate::report::sink::{GuardedStderr, Sinks};
 use once_cell::sync::OnceCell;
+use std::io::Write as _;
+use std::path::PathBuf;
 
 #[global_allocator]
 static HEAP: heap::Heap = heap::Heap::new();
@@ -34,8 +37,18 @@ pub fn options() -> &'static Options {
     OPTIONS.get().unwrap_or_else(|| DEFAULTS.get_or_init(Options::default))
 }
 
+/// How the process started: stderr as it was then, and the directory.
+static START: OnceCell<(GuardedStderr, PathBuf)> = OnceCell::new();
+
+/// Where reports go.
+fn sinks() -> Sinks {
+    let (stderr, directory) = START.get().map_or_else(Default::default, |(s, d)| (*s, d.clone()));
+    Sinks::of_process(options(), stderr, &directory)
+}
+
 /// Reads the environment, and says what is wrong with it.
 fn read_options() {
+    let _ = START.set((GuardedStderr::new(), std::env::current_dir().unwrap_or_default()));
     let (options, problems) = Options::from_env();
     for problem in problems {
         say(&format!("avmon: {}: {problem}\n", crate::options::VARIABLE));
@@ -46,10 +59,12 @@ fn read_options() {
     let _ = OPTIONS.set(options);
 }
 
-/// Says something on stderr, in one write. A closed or full stderr is not our problem to make.
+/// Says something on stderr, if that is still the one of the start.
 fn say(text: &str) {
-    // SAFETY: writes from a valid buffer.
-    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+    if let Some((stderr, _)) = START.get() {
+        let mut stderr = *stderr;
+        let _ = stderr.write_all(text.as_bytes());
+    }
 }
 
 /// Names the calling thread for reports.

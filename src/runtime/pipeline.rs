@@ -4,6 +4,7 @@ use super::chunk::{BYTES, Chunk};
 use super::{futex, state};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// What the worker receives.
@@ -18,8 +19,8 @@ pub enum Message {
 pub struct Pipeline {
     to_worker: Sender<Message>,
     from_threads: Receiver<Message>,
-    to_threads: Sender<&'static Chunk>,
-    free: Receiver<&'static Chunk>,
+    /// A stack: the chunk that was used last is the one most likely still in a cache.
+    free: Mutex<Vec<&'static Chunk>>,
     chunks: AtomicU32,
     most_chunks: u32,
     lossy: bool,
@@ -54,13 +55,11 @@ impl Pipeline {
     #[must_use]
     pub fn new(buffer_mb: u32, lossy: bool) -> Pipeline {
         let (to_worker, from_threads) = unbounded();
-        let (to_threads, free) = unbounded();
         let most_chunks = (u64::from(buffer_mb.max(1)) * 1024 * 1024 / BYTES as u64).min(u64::from(u32::MAX)) as u32;
         Pipeline {
             to_worker,
             from_threads,
-            to_threads,
-            free,
+            free: Mutex::new(Vec::new()),
             chunks: AtomicU32::new(0),
             most_chunks,
             lossy,
@@ -87,8 +86,9 @@ impl Pipeline {
     /// `None` also when memory is out, or the monitor ends while waiting.
     pub fn fresh_chunk(&self) -> Option<&'static Chunk> {
         loop {
-            if let Ok(chunk) = self.free.try_recv() {
-                return Some(chunk);
+            let chunk = self.free_chunks().pop();
+            if chunk.is_some() {
+                return chunk;
             }
             let seen = self.freed.load(Ordering::Acquire);
             if self.chunks.load(Ordering::Relaxed) < self.most_chunks {
@@ -104,7 +104,7 @@ impl Pipeline {
                 return None;
             }
             self.waiting.fetch_add(1, Ordering::SeqCst);
-            if self.free.is_empty() {
+            if self.free_chunks().is_empty() {
                 futex::wait(&self.freed, seen, Duration::from_millis(50));
             }
             self.waiting.fetch_sub(1, Ordering::SeqCst);
@@ -113,7 +113,7 @@ impl Pipeline {
 
     /// Gives a consumed chunk back.
     pub fn recycle(&self, chunk: &'static Chunk) {
-        let _ = self.to_threads.send(chunk);
+        self.free_chunks().push(chunk);
         self.freed.fetch_add(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) != 0 {
             futex::wake(&self.freed);
@@ -127,11 +127,11 @@ impl Pipeline {
 
     fn map_slab(&self) -> bool {
         let bytes = SLAB * BYTES;
-        // SAFETY: a new anonymous mapping; one chunk more than needed so that an aligned run of SLAB fits.
+        // SAFETY: a new anonymous mapping, page-aligned and so aligned enough for a chunk.
         let address = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
-                bytes + BYTES,
+                bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
                 -1,
@@ -142,12 +142,12 @@ impl Pipeline {
             return false;
         }
         self.chunks.fetch_add(SLAB as u32, Ordering::Relaxed);
-        let first = address.map_addr(|a| a.next_multiple_of(BYTES));
-        for i in 0..SLAB {
-            // SAFETY: inside the mapping, aligned, zeroed (a valid empty chunk), and never unmapped.
-            let chunk: &'static Chunk = unsafe { &*first.byte_add(i * BYTES).cast::<Chunk>() };
-            let _ = self.to_threads.send(chunk);
-        }
+        // SAFETY: inside the mapping, aligned, zeroed (a valid empty chunk), and never unmapped.
+        self.free_chunks().extend((0..SLAB).map(|i| unsafe { &*address.byte_add(i * BYTES).cast::<Chunk>() }));
         true
+    }
+
+    fn free_chunks(&self) -> MutexGuard<'_, Vec<&'static Chunk>> {
+        self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -3,12 +3,12 @@
 //! The fast path is a dozen instructions and one atomic addition. Everything else (a new chunk, function frames that
 //! the analysis does not know yet, awaits that were put off) happens on the way to the next event.
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, EVENTS};
 use super::registry::{self, Record};
 use super::state::{self, State, UNSEEN};
-use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, tls};
+use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, tls};
 use super::{early, pipeline};
-use crate::event::{Event, Kind, STRIPES, stripe_of};
+use crate::event::{Event, Kind, Mode, STRIPES, stripe_of};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// One counter, alone on its cache line.
@@ -27,31 +27,68 @@ pub fn reset_numbers() {
 /// Records an event of the calling thread, if the monitor runs and the thread may be recorded now.
 #[inline(always)]
 pub fn record(kind: Kind, detail: u8, object: u64, pc: u64) {
-    with_gate(|t| {
-        // SAFETY: the gate is ours, so this is the thread's only hook at work.
-        unsafe {
-            if is_unsettled(t) && !settle(t) {
-                return;
-            }
-            put(t, kind, detail, 0, object, pc);
+    let t = tls();
+    // SAFETY: a thread's own state is always there; between the two gates this is its only hook at work.
+    unsafe {
+        if !shut_gate(t) {
+            return;
         }
-    });
+        if Chunk::<EVENTS>::has_room((*t).chunk) && !is_unsettled(t) {
+            put_in_room(t, kind, detail, 0, object, pc);
+        } else {
+            record_slowly(t, kind, detail, object, pc);
+        }
+        open_gate(t);
+    }
 }
 
-/// Runs a hook's work while this thread's gate is shut, so that a signal handler's hooks stay out.
+/// Something must be said first, or there is no room: the rare case, out of the way of the common one.
+#[cold]
+#[inline(never)]
+unsafe fn record_slowly(t: *mut Tls, kind: Kind, detail: u8, object: u64, pc: u64) {
+    // SAFETY: the caller shut the gate.
+    unsafe {
+        if !is_unsettled(t) || settle(t) {
+            put(t, kind, detail, 0, object, pc);
+        } else {
+            not_recorded(t, kind, object, pc);
+        }
+    }
+}
+
+/// Keeps the hooks of a signal handler out of what follows. False: this is such a handler, or not to be recorded.
 #[inline(always)]
+unsafe fn shut_gate(t: *mut Tls) -> bool {
+    // SAFETY: the calling thread's own state.
+    unsafe {
+        if (*t).gate != 0 {
+            refuse((*t).gate);
+            return false;
+        }
+        (*t).gate = BUSY;
+    }
+    // The handler runs on this thread, so the compiler is the only one that could reorder.
+    compiler_fence(Ordering::SeqCst);
+    true
+}
+
+#[inline(always)]
+unsafe fn open_gate(t: *mut Tls) {
+    compiler_fence(Ordering::SeqCst);
+    // A plain store: clearing one bit would be a byte store, and the next hook's four-byte load would stall on it.
+    // SAFETY: the calling thread's own state.
+    unsafe { (*t).gate = 0 };
+}
+
+/// Runs a hook's work behind a shut gate.
 pub fn with_gate(work: impl FnOnce(*mut Tls)) {
     let t = tls();
     // SAFETY: a thread's own state is always there.
     unsafe {
-        if (*t).gate != 0 {
-            return refuse((*t).gate);
+        if shut_gate(t) {
+            work(t);
+            open_gate(t);
         }
-        (*t).gate = BUSY;
-        compiler_fence(Ordering::SeqCst);
-        work(t);
-        compiler_fence(Ordering::SeqCst);
-        (*t).gate &= !BUSY;
     }
 }
 
@@ -69,6 +106,7 @@ unsafe fn is_unsettled(t: *mut Tls) -> bool {
     unsafe {
         (*t).top != (*t).published
             || (*t).low != (*t).published
+            || (*t).deferred_lock != 0
             || (*t).pending_count != 0
             || cancelled(t).load(Ordering::Relaxed) != 0
     }
@@ -86,13 +124,18 @@ unsafe fn cancelled<'a>(t: *mut Tls) -> &'a AtomicU32 {
 unsafe fn settle(t: *mut Tls) -> bool {
     // SAFETY: the caller owns the state; frame pointers stay inside the thread's shadow stack.
     unsafe {
-        if (*t).cursor == (*t).chunk_end && !make_room(t) {
+        if !Chunk::<EVENTS>::has_room((*t).chunk) && !make_room(t) {
             return false;
         }
         if cancelled(t).swap(0, Ordering::Acquire) != 0 {
             put(t, Kind::Await, 0, 0, (*t).record.addr() as u64, 0);
         }
         flush_pending(t);
+        if (*t).deferred_lock != 0 {
+            // Still held, so the number that it gets now lies between the real acquire and the real release.
+            let lock = std::mem::take(&mut (*t).deferred_lock);
+            put(t, Kind::Acquire, Mode::Exclusive as u8, 0, lock, (*t).deferred_pc);
+        }
         let top = (*t).top;
         // After an overflow `low` stands above all frames, and what was popped before it is unknown.
         let low = if (*t).low > top { (*t).base } else { (*t).low };
@@ -127,25 +170,29 @@ unsafe fn flush_pending(t: *mut Tls) {
     }
 }
 
-/// Writes one event. `number` is used by kinds that take none from a stripe.
-#[inline(always)]
+/// Writes one event, if there is room or can be made. `number` is used by kinds that take none from a stripe.
 unsafe fn put(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: u64, pc: u64) {
-    // SAFETY: the caller owns the state; with room there is a chunk of this thread, and the cursor is its next slot.
+    // SAFETY: the caller shut the gate.
     unsafe {
-        if (*t).cursor == (*t).chunk_end && !make_room(t) {
+        if Chunk::<EVENTS>::has_room((*t).chunk) || make_room(t) {
+            put_in_room(t, kind, detail, number, object, pc);
+        } else {
             not_recorded(t, kind, object, pc);
-            return;
         }
+    }
+}
+
+#[inline(always)]
+unsafe fn put_in_room(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: u64, pc: u64) {
+    // SAFETY: the caller shut the gate, and saw that the thread's chunk has room.
+    unsafe {
         let number = if kind.is_ordered() {
             // The real operation's own order carries this one: an acquire is numbered after it, a release before.
-            NUMBERS[stripe_of(object)].0.fetch_add(1, Ordering::AcqRel)
+            NUMBERS.get_unchecked(stripe_of(object)).0.fetch_add(1, Ordering::AcqRel)
         } else {
             number
         };
-        let (chunk, index) = Chunk::of_slot((*t).cursor);
-        chunk.put(index, Event::new(kind, detail, number, object, pc));
-        (*t).cursor = (*t).cursor.add(1);
-        (*t).last_signal = if matches!(kind, Kind::Signal) { object } else { 0 };
+        (*(*t).chunk).put(Event::new(kind, detail, number, object, pc));
     }
 }
 
@@ -184,7 +231,7 @@ unsafe fn make_room(t: *mut Tls) -> bool {
             return false;
         };
         chunk.reset(record.id, record.next_serial());
-        ((*t).cursor, (*t).chunk_end) = chunk.bounds();
+        (*t).chunk = chunk;
         record.open_chunk.store(std::ptr::from_ref(chunk).cast_mut(), Ordering::Release);
         if adopted {
             put(t, Kind::Start, 0, 0, u64::from(record.id), 0);
@@ -204,13 +251,9 @@ unsafe fn make_room(t: *mut Tls) -> bool {
 
 /// Sends the thread's chunk to the worker, full or not.
 unsafe fn hand_over(t: *mut Tls, record: &Record) {
-    // SAFETY: the caller owns the state; a cursor that is not null lies in, or at the end of, this thread's chunk.
+    // SAFETY: the caller owns the state; the open chunk is null or a real one.
     unsafe {
-        if (*t).cursor.is_null() {
-            return;
-        }
-        (*t).cursor = std::ptr::null_mut();
-        (*t).chunk_end = std::ptr::null_mut();
+        (*t).chunk = no_chunk();
         let chunk = record.open_chunk.swap(std::ptr::null_mut(), Ordering::AcqRel);
         if let (Some(chunk), Some(pipeline)) = (chunk.as_ref(), pipeline::current()) {
             pipeline.send_chunk(chunk);
@@ -239,11 +282,12 @@ pub fn end_thread() {
                 put(t, Kind::End, 0, 0, u64::from(record.id), 0);
             }
             hand_over(t, record);
-            (*t).gate |= OURS;
             (*t).record = std::ptr::null_mut();
             registry::ended(record);
         }
     });
+    // SAFETY: the thread's own state.
+    unsafe { (*tls()).gate |= OURS };
 }
 
 /// Says that no function is open on this thread; those that are will be said again as if they were just entered.
@@ -260,10 +304,9 @@ pub fn forget_thread() {
     // SAFETY: the thread's own state.
     unsafe {
         (*t).record = std::ptr::null_mut();
-        (*t).cursor = std::ptr::null_mut();
-        (*t).chunk_end = std::ptr::null_mut();
+        (*t).chunk = no_chunk();
         (*t).pending_count = 0;
-        (*t).last_signal = 0;
+        (*t).deferred_lock = 0;
         (*t).lost = 0;
         (*t).published = (*t).base;
         if (*t).overflow == 0 {
@@ -272,13 +315,80 @@ pub fn forget_thread() {
     }
 }
 
-/// A release that may repeat: a second signal on one object with no event and no await in between says nothing new.
+/// Records that a mutex was acquired, unless this looks like a repetition.
+///
+/// A thread that takes and gives back one mutex again and again at one place, with no other event in between and
+/// without anybody else having taken it, says nothing new: nobody saw the state between the repetitions, so no clock
+/// and no window that they would make differs from those of the first in any comparison. Such an acquire is put off; if
+/// the release is the next event, both are dropped, and if anything else comes, the acquire is recorded first.
+/// Function frames must not have changed: the same place called by another function is another window.
+#[inline(always)]
+pub fn acquire_mutex(lock: u64, pc: u64) {
+    let t = tls();
+    // SAFETY: the thread's own state, and its own chunk.
+    unsafe {
+        if let Some((acquire, release)) = Chunk::last_two((*t).chunk)
+            && release.object == lock
+            && acquire.object == lock
+            && acquire.pc == pc
+            && is_repetition(t, acquire, release)
+        {
+            (*t).deferred_pc = pc;
+            compiler_fence(Ordering::SeqCst);
+            (*t).deferred_lock = lock;
+        } else {
+            record(Kind::Acquire, Mode::Exclusive as u8, lock, pc);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn is_repetition(t: *mut Tls, acquire: Event, release: Event) -> bool {
+    // SAFETY: the thread's own state.
+    unsafe {
+        acquire.kind() == Some(Kind::Acquire)
+            && release.kind() == Some(Kind::Release)
+            && NUMBERS.get_unchecked(stripe_of(release.object)).0.load(Ordering::Relaxed) == release.number() + 1
+            && (*t).gate == 0
+            && !is_unsettled(t)
+    }
+}
+
+/// Before a mutex is released: drops its acquire, if that was put off and nothing came since. False: the release must be
+/// recorded.
+#[inline(always)]
+pub fn drop_acquire(lock: u64) -> bool {
+    let t = tls();
+    // SAFETY: the thread's own state. Behind the gate no signal handler can record the acquire between look and drop.
+    unsafe {
+        if (*t).deferred_lock != lock || (*t).gate != 0 {
+            return false;
+        }
+        (*t).gate = BUSY;
+        compiler_fence(Ordering::SeqCst);
+        let dropped = (*t).deferred_lock == lock;
+        if dropped {
+            (*t).deferred_lock = 0;
+        }
+        open_gate(t);
+        dropped
+    }
+}
+
+/// A release that may repeat: a second signal on one object right after the first says nothing new.
 #[inline]
 pub fn signal_once(object: u64, pc: u64) {
+    if !state::is_running() {
+        return;
+    }
     let t = tls();
-    // SAFETY: the thread's own state; plain reads.
-    let repeated = unsafe { (*t).last_signal == object && (*t).pending_count == 0 };
-    if !repeated && state::is_running() {
+    // SAFETY: the thread's own state, and its own chunk.
+    let repeated = unsafe {
+        !is_unsettled(t)
+            && Chunk::last_two((*t).chunk)
+                .is_some_and(|(_, last)| last.kind() == Some(Kind::Signal) && last.object == object)
+    };
+    if !repeated {
         record(Kind::Signal, 0, object, pc);
     }
 }

@@ -1,6 +1,6 @@
 //! The hot state of a thread, mirrored from `shim/shim.h`, and the way to it.
 
-use crate::event::Event;
+use super::chunk::Chunk;
 
 /// One function invocation on a shadow stack.
 #[repr(C)]
@@ -22,14 +22,14 @@ pub struct Tls {
     pub base: *mut Frame,
     pub published: *mut Frame,
     pub overflow: u64,
-    pub cursor: *mut Event,
-    pub chunk_end: *mut Event,
+    pub chunk: *const Chunk,
     pub gate: u32,
     pub fenced: u32,
     pub pending_count: u32,
     pub cancelled: u32,
     pub pending: [u64; PENDING],
-    pub last_signal: u64,
+    pub deferred_lock: u64,
+    pub deferred_pc: u64,
     pub record: *mut super::registry::Record,
     pub os_thread_id: u32,
     pub lost: u32,
@@ -45,6 +45,16 @@ pub const BUSY: u32 = 1;
 pub const OURS: u32 = 2;
 /// Gate step: the thread is inside an annotated lock, whose inner synchronisation is not to be seen.
 pub const IGNORE_STEP: u32 = 4;
+
+unsafe extern "C" {
+    static avmon_full_chunk: u32;
+}
+
+/// What a thread without a chunk has in its place. Only its first word, the count of events, may be looked at.
+#[must_use]
+pub fn no_chunk() -> *const Chunk {
+    (&raw const avmon_full_chunk).cast()
+}
 
 /// The calling thread's state.
 #[inline(always)]

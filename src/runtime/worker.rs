@@ -181,7 +181,7 @@ impl Worker {
             progress: FxHashMap::default(),
             merger: Merger::new(),
             analysis,
-            reporter: Reporter::for_this_process(options)?,
+            reporter: Reporter::new(options, super::sinks())?,
             events: 0,
             order_gaps: 0,
             started: Instant::now(),

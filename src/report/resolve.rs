@@ -1,0 +1,275 @@
+//! Makes a finding from a violation: names for its addresses, its strength, its sentence.
+
+use std::sync::Arc;
+
+use crate::analysis::{AcquireSite, Transaction, Violation};
+use crate::event::ThreadId;
+use crate::report::finding::{Acquire, Block, BlockKind, Finding, Frame, Kind, Lock, Rung, Strength, Thread};
+use crate::report::modules::file_name;
+use crate::report::reporter::{Process, ThreadInfo};
+use crate::report::specification::Specification;
+use crate::report::symbols::Symbols;
+
+/// Code of the language's own library: where the C++ library takes a lock for its caller or starts a thread. Some of its
+/// names are too wild for the demangler.
+const LIBRARY: &[&str] = &["std::", "__gnu_cxx::", "__gthread_", "_ZSt", "_ZNSt", "_ZNKSt"];
+
+/// What is below `main` and below start routines: the C library's functions, and the monitor's trampoline.
+const STARTERS: &[&str] =
+    &["__libc_start_call_main", "__libc_start_main", "_start", "start_thread", "clone", "clone3", "__clone3"];
+const STARTER_MODULES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-linux"];
+
+/// How far behind the begin of a function its entry hook is called, at most; needed only without symbols.
+const PROLOGUE: u64 = 128;
+
+/// Deep recursion would make reports and logs endless. The innermost calls are kept.
+const MOST_FRAMES: usize = 100;
+
+/// The name of a transaction: its function or label. A section goes by the function that it is in.
+pub fn transaction_name(symbols: &mut Symbols, transaction: &Transaction) -> String {
+    match *transaction {
+        Transaction::Function { inside, .. } => own_frame(&symbols.frames(inside)).name(),
+        Transaction::Block { label, pc } => {
+            let text = symbols.text(label).filter(|text| !text.is_empty());
+            text.unwrap_or_else(|| own_frame(&symbols.call_frames(pc)).name())
+        }
+        Transaction::Section { pc, .. } => user_frame(&symbols.call_frames(pc)).name(),
+    }
+}
+
+/// The finding that a violation makes when its transaction number `blamed` is at fault. The id is not given yet, and
+/// the strength does not yet look at what else was found.
+pub fn resolve(
+    violation: &Violation,
+    blamed: usize,
+    symbols: &mut Symbols,
+    specification: &mut Specification,
+    process: &dyn Process,
+) -> Finding {
+    let mut resolver = Resolver { symbols, process };
+    let transaction = violation.first.stack[blamed];
+    let (first_at, second_at) = resolver.locations(violation);
+    let is_loop = first_at == second_at;
+    let base = resolver.base(&violation.first);
+
+    let strength = match transaction {
+        Transaction::Function { .. } if blamed < base => Strength::Base,
+        _ if is_loop => Strength::Loop,
+        _ => Strength::Strong,
+    };
+    let outer = violation.first.stack[base.min(blamed)..blamed].iter().rev();
+    let mut also_split: Vec<String> = Vec::new();
+    for transaction in outer.filter(|t| !matches!(t, Transaction::Section { .. })) {
+        let name = transaction_name(resolver.symbols, transaction);
+        if specification.allows(transaction, || name.clone()) && !also_split.contains(&name) {
+            also_split.push(name);
+        }
+    }
+
+    let lock = resolver.lock(violation);
+    let block = resolver.block(&transaction);
+    let mut finding = Finding {
+        id: 0,
+        same_as: None,
+        kind: Kind::from(violation.kind),
+        rung: Rung::Predicted,
+        strength,
+        sentence: String::new(),
+        also_split,
+        first: resolver.acquire(&violation.first, Some(first_at)),
+        culprit: resolver.acquire(&violation.culprit, None),
+        second: resolver.acquire(&violation.second, Some(second_at)),
+        lock,
+        threads: resolver.threads(&[violation.first.thread, violation.culprit.thread]),
+        suppression: suppression(&block),
+        block,
+    };
+    finding.sentence = sentence(&finding);
+    finding
+}
+
+struct Resolver<'a> {
+    symbols: &'a mut Symbols,
+    process: &'a dyn Process,
+}
+
+impl Resolver<'_> {
+    /// The two places in the innermost common transaction, whether or not that one is blamed: in an outer one both
+    /// acquires would be in the same call.
+    fn locations(&mut self, violation: &Violation) -> (Frame, Frame) {
+        let (first, second) = violation.locations();
+        let (first, second) = (self.symbols.call_frames(first), self.symbols.call_frames(second));
+        // Frames of inlined functions are compared from the outermost inwards: a helper that was inlined twice is
+        // told apart by its callers, and two acquires in one inlined function by their own lines.
+        let mut pairs = first.iter().rev().zip(second.iter().rev());
+        let differing = pairs.find(|(a, b)| a.identity() != b.identity());
+        let (a, b) = differing.unwrap_or_else(|| (own_frame(&first), own_frame(&first)));
+        (a.clone(), b.clone())
+    }
+
+    /// How many transactions at the bottom of a stack are the base of their thread: `main`, the start routine, or for
+    /// C++ threads the library's frames and the callable that the user gave.
+    fn base(&mut self, site: &AcquireSite) -> usize {
+        let is_library = |t: &Transaction, symbols: &mut Symbols| {
+            matches!(t, Transaction::Function { .. }) && of_library(&transaction_name(symbols, t))
+        };
+        let library = site.stack.iter().take_while(|t| is_library(t, self.symbols)).count();
+        match site.stack.get(library) {
+            Some(Transaction::Function { inside, .. }) => {
+                let is_base = library > 0 || self.is_start(*inside, site.thread);
+                library + usize::from(is_base)
+            }
+            _ => library,
+        }
+    }
+
+    /// Whether the outermost function of a thread, given by an address near its begin, is where the thread started.
+    fn is_start(&mut self, inside: u64, thread: ThreadId) -> bool {
+        let routine = self.process.thread(thread).start_routine;
+        match self.symbols.function(inside) {
+            Some(function) => function.name == "main" || function.start == routine,
+            None => routine != 0 && inside.checked_sub(routine).is_some_and(|distance| distance < PROLOGUE),
+        }
+    }
+
+    fn block(&mut self, transaction: &Transaction) -> Block {
+        let name = transaction_name(self.symbols, transaction);
+        match *transaction {
+            Transaction::Function { inside, .. } => {
+                let start = self.symbols.function(inside).map_or(inside, |function| function.start);
+                let begin = own_frame(&self.symbols.frames(start)).clone();
+                Block { kind: BlockKind::Function, name, begin }
+            }
+            Transaction::Block { pc, .. } => {
+                Block { kind: BlockKind::Block, name, begin: own_frame(&self.symbols.call_frames(pc)).clone() }
+            }
+            Transaction::Section { lock, pc } => Block {
+                kind: BlockKind::Section,
+                name: self.lock_name(lock),
+                begin: user_frame(&self.symbols.call_frames(pc)).clone(),
+            },
+        }
+    }
+
+    /// An acquire at a place in its block; for one without a block, the place is where the user's own code took the lock.
+    fn acquire(&mut self, site: &AcquireSite, in_block: Option<Frame>) -> Acquire {
+        let stack = self.stack(site);
+        Acquire {
+            thread: site.thread,
+            location: in_block.unwrap_or_else(|| user_frame(&stack).clone()),
+            stack,
+            held: site.held.iter().map(|lock| self.lock_name(*lock)).collect(),
+            mode: site.mode.into(),
+        }
+    }
+
+    /// The call stack of an acquire, innermost first: its own place, then for every open function the call of it.
+    fn stack(&mut self, site: &AcquireSite) -> Vec<Frame> {
+        let mut frames = self.symbols.call_frames(site.pc).to_vec();
+        for transaction in site.stack.iter().rev() {
+            let Transaction::Function { inside, call } = *transaction else { continue };
+            if frames.len() > MOST_FRAMES {
+                break;
+            }
+            let entered = self.symbols.frames(inside);
+            let function = own_frame(&entered);
+            // Code without hooks in between leaves no trace of its own call: say at least that this function is there.
+            let is_seen = frames.last().is_none_or(|f| f.function.is_none() || f.function == function.function);
+            if !is_seen {
+                frames.push(function.clone());
+            }
+            if call != 0 {
+                frames.extend_from_slice(&self.symbols.call_frames(call));
+            }
+        }
+        while frames.len() > 1 && frames.last().is_some_and(is_starter) {
+            frames.pop();
+        }
+        frames
+    }
+
+    fn lock(&mut self, violation: &Violation) -> Lock {
+        Lock {
+            name: self.symbols.variable(violation.lock),
+            address: format!("{:#x}", violation.lock),
+            generation: violation.generation,
+            initialised_at: self.known_call(violation.lock_init),
+        }
+    }
+
+    /// The frames of a call whose place may be unknown (0).
+    fn known_call(&mut self, pc: u64) -> Vec<Frame> {
+        if pc == 0 { Vec::new() } else { self.symbols.call_frames(pc).to_vec() }
+    }
+
+    fn lock_name(&mut self, address: u64) -> String {
+        self.symbols.variable(address).map_or_else(|| format!("lock {address:#x}"), |name| format!("'{name}'"))
+    }
+
+    fn threads(&mut self, ids: &[ThreadId]) -> Vec<Thread> {
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.into_iter().map(|id| self.thread(id)).collect()
+    }
+
+    fn thread(&mut self, id: ThreadId) -> Thread {
+        let ThreadInfo { name, parent, created_at, start_routine } = self.process.thread(id);
+        Thread {
+            id,
+            name: if id == 0 { "main".to_owned() } else { name },
+            parent,
+            created_at: self.known_call(created_at),
+            start_routine: (start_routine != 0).then(|| own_frame(&self.symbols.frames(start_routine)).name()),
+        }
+    }
+}
+
+/// The function that the compiler really emitted, into which the others were inlined.
+fn own_frame(frames: &Arc<[Frame]>) -> &Frame {
+    &frames[frames.len() - 1]
+}
+
+/// The innermost frame that the user wrote.
+fn user_frame(frames: &[Frame]) -> &Frame {
+    let is_users = |frame: &&Frame| !frame.function.as_deref().is_some_and(of_library);
+    frames.iter().find(is_users).unwrap_or(&frames[0])
+}
+
+fn of_library(name: &str) -> bool {
+    LIBRARY.iter().any(|prefix| name.starts_with(prefix))
+}
+
+/// Frames below the program's own: the C library starting the thread.
+fn is_starter(frame: &Frame) -> bool {
+    let module = file_name(&frame.module);
+    match &frame.function {
+        _ if module.starts_with("libavmon") => true,
+        Some(function) => STARTERS.contains(&function.as_str()),
+        None => STARTER_MODULES.iter().any(|prefix| module.starts_with(prefix)),
+    }
+}
+
+fn sentence(finding: &Finding) -> String {
+    let Finding { block, first, second, culprit, lock, .. } = finding;
+    let (first, second) = (first.location.short(), second.location.short());
+    let places = if first == second { format!("at {first}") } else { format!("({first} and {second})") };
+    let could = if finding.kind == Kind::In { "ran" } else { "can run" };
+    format!(
+        "{} is not atomic: between its two acquires of {} {places}, thread {} {could} the section at {}.",
+        block.subject(),
+        lock.label(),
+        finding.thread_label(culprit.thread),
+        culprit.location.short(),
+    )
+}
+
+fn suppression(block: &Block) -> String {
+    let name = match block.kind {
+        BlockKind::Function | BlockKind::Block => block.name.clone(),
+        BlockKind::Section => block.begin.name(),
+    };
+    // Without a function name there is only the module, and an offset is in nothing that templates are matched with.
+    let name = name.split("+0x").next().unwrap_or_default().replace('$', "*");
+    format!("atomicity_top:{name}")
+}

@@ -1,0 +1,207 @@
+//! The text of findings, in the shape of one by `ThreadSanitizer`. The same finding always gives the same text.
+
+use std::fmt::Write as _;
+
+use anstyle::{AnsiColor, Effects, Style};
+
+use crate::report::finding::{Acquire, Finding, Frame, LockMode, Strength, Thread};
+
+const SEPARATOR: &str = "==================";
+
+/// How to print.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Look {
+    pub color: bool,
+    /// Beginning of source paths to leave out.
+    pub strip_path_prefix: String,
+}
+
+const WARNING: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
+const HEADING: Style = Style::new().bold();
+const OPERATION: Style = AnsiColor::Blue.on_default();
+const THREAD: Style = AnsiColor::Green.on_default();
+
+impl Look {
+    fn paint(&self, style: Style, text: &str) -> String {
+        if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+
+    fn path<'a>(&self, path: &'a str) -> &'a str {
+        path.strip_prefix(&self.strip_path_prefix).unwrap_or(path)
+    }
+
+    fn source(&self, frame: &Frame) -> Option<String> {
+        let file = self.path(frame.file.as_deref()?);
+        let mut text = file.to_owned();
+        for number in [frame.line, frame.line.and(frame.column)].into_iter().flatten() {
+            let _ = write!(text, ":{number}");
+        }
+        Some(text)
+    }
+}
+
+/// The report of a finding, from separator to separator.
+#[must_use]
+pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
+    let mut text = String::new();
+    let label = |id| finding.thread_label(id);
+    let lock = finding.lock.label();
+    // Writing to a string cannot fail.
+    let mut line = |content: &str| text.extend([content, "\n"]);
+
+    line(SEPARATOR);
+    line(&look.paint(WARNING, &format!("WARNING: avmon: atomicity violation (pid={pid})")));
+    line(&format!("  {}", look.paint(HEADING, &finding.sentence)));
+    line("");
+
+    let begin = &finding.block.begin;
+    let source = look.source(begin).map(|source| format!(" {source}")).unwrap_or_default();
+    line(&format!("  Block: {} {}{source} ({})", finding.block.kind.name(), finding.block.name, begin.place()));
+    line("");
+
+    let operations = [
+        (&finding.first, format!("Thread {} acquires {lock}", label(finding.first.thread))),
+        (&finding.culprit, format!("Thread {} acquires it in between", label(finding.culprit.thread))),
+        (&finding.second, format!("Thread {} acquires it again", label(finding.second.thread))),
+    ];
+    for (acquire, what) in operations {
+        line(&operation(acquire, &what, look));
+    }
+
+    if !finding.also_split.is_empty() {
+        line(&format!("  Also split: {}", finding.also_split.join(", ")));
+        line("");
+    }
+    if let Some(about) = about_lock(finding, look) {
+        line(&about);
+    }
+    for thread in finding.threads.iter().filter(|thread| thread.id != 0) {
+        line(&about_thread(thread, &label, look));
+    }
+
+    line(&format!("  Finding #{}, {}: {}", finding.id, finding.kind.name(), finding.kind.meaning()));
+    if finding.strength != Strength::Strong {
+        line(&format!("  Weak, {}: {}", finding.strength.name(), finding.strength.meaning()));
+    }
+    line(&format!("  To hide it: {}", finding.suppression));
+    let at = &finding.first.location;
+    let place = look.source(&Frame { column: None, ..at.clone() }).unwrap_or_else(|| at.place());
+    line(&format!("SUMMARY: avmon: atomicity violation {place} in {}", finding.block.name));
+    line(SEPARATOR);
+    text
+}
+
+/// The note for a finding that was already printed as number `other`, of another kind.
+#[must_use]
+pub fn note(finding: &Finding, other: u64) -> String {
+    let Finding { id, kind, sentence, .. } = finding;
+    format!(
+        "avmon: #{id}, also {}: {sentence}\n       same block and locations as #{other}\n",
+        kind.name().to_uppercase()
+    )
+}
+
+fn operation(acquire: &Acquire, what: &str, look: &Look) -> String {
+    let shared = if acquire.mode == LockMode::Shared { " (shared)" } else { "" };
+    let mut text = format!("  {}\n", look.paint(OPERATION, &format!("{what}{shared}:")));
+    push_stack(&mut text, &acquire.stack, look);
+    if !acquire.held.is_empty() {
+        let _ = writeln!(text, "    while it holds {}", acquire.held.join(", "));
+    }
+    text
+}
+
+fn about_lock(finding: &Finding, look: &Look) -> Option<String> {
+    let lock = &finding.lock;
+    let mut text = match (&lock.name, lock.initialised_at.is_empty()) {
+        (None, true) => return None,
+        (Some(name), true) => format!("  Lock '{name}' is a global.\n"),
+        (Some(name), false) => format!("  Lock '{name}' is a global, initialised at:\n"),
+        (None, false) => "  The lock was initialised at:\n".to_owned(),
+    };
+    push_stack(&mut text, &lock.initialised_at, look);
+    Some(text)
+}
+
+fn about_thread(thread: &Thread, label: &dyn Fn(u32) -> String, look: &Look) -> String {
+    let routine = thread.start_routine.as_ref().map(|routine| format!(" (runs {routine})")).unwrap_or_default();
+    let by = thread
+        .parent
+        .map(|parent| format!(" created by thread {}", label_of_parent(parent, label)))
+        .unwrap_or_default();
+    let at = if thread.created_at.is_empty() { "" } else { " at:" };
+    let mut text = format!("  {}\n", look.paint(THREAD, &format!("Thread {}{routine}{by}{at}", thread.label())));
+    push_stack(&mut text, &thread.created_at, look);
+    text
+}
+
+/// A parent that takes no part in the finding is known by its number only, except the first thread.
+fn label_of_parent(parent: u32, label: &dyn Fn(u32) -> String) -> String {
+    if parent == 0 { "T0 'main'".to_owned() } else { label(parent) }
+}
+
+fn push_stack(text: &mut String, stack: &[Frame], look: &Look) {
+    for (number, frame) in stack.iter().enumerate() {
+        let function = frame.function.as_deref().unwrap_or("<unknown>");
+        let source = look.source(frame).map(|source| format!(" {source}")).unwrap_or_default();
+        let inlined = if frame.inlined { " [inlined]" } else { "" };
+        let _ = writeln!(text, "    #{number} {function}{source} ({}){inlined}", frame.place());
+    }
+}
+
+/// What the closing summary tells.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Closing {
+    /// Strong findings, and the blocks that they are in.
+    pub findings: usize,
+    pub blocks: usize,
+    pub weak: usize,
+    pub weak_shown: bool,
+    pub suppressed: u64,
+    pub lost: u64,
+    /// Events in signal handlers that interrupted the monitor.
+    pub unseen: u64,
+    pub order_gaps: u64,
+    /// Where the log is, if one was written.
+    pub log: Option<String>,
+    /// Lines of the suppressions that matched, with their counts.
+    pub suppressions: Vec<(u64, String)>,
+}
+
+/// The closing summary, as Valgrind ends with one.
+#[must_use]
+pub fn closing(closing: &Closing) -> String {
+    let weak = match (closing.weak, closing.weak_shown) {
+        (0, _) => String::new(),
+        (weak, true) => format!(", {weak} weak"),
+        (weak, false) => format!(", {weak} weak not shown (show_weak=1 shows them)"),
+    };
+    let mut text = format!(
+        "avmon: {} from {} (strong){weak}, {} suppressed, {}",
+        counted(closing.findings, "finding"),
+        counted(closing.blocks, "block"),
+        closing.suppressed,
+        counted(closing.lost as usize, "lost event"),
+    );
+    for (number, noun) in [(closing.unseen, "unseen event"), (closing.order_gaps, "order gap")] {
+        if number > 0 {
+            let _ = write!(text, ", {}", counted(number as usize, noun));
+        }
+    }
+    text.push('\n');
+    if let Some(log) = &closing.log {
+        let _ = writeln!(text, "avmon: the log is {log}");
+    }
+    if !closing.suppressions.is_empty() {
+        text.push_str("avmon: suppressions that matched:\n");
+        for (hits, line) in &closing.suppressions {
+            let _ = writeln!(text, "{hits:>9} {line}");
+        }
+    }
+    text
+}
+
+fn counted(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}

@@ -1,0 +1,35 @@
+/* Times a call of a small function; prints nanoseconds per call. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+__attribute__((noinline)) int leaf(int x) {
+    __asm__ volatile("" : "+r"(x));
+    return x;
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void *sleeper(void *unused) {
+    (void)unused;
+    pause();
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    long count = argc > 1 ? atol(argv[1]) : 100000000;
+    pthread_t thread;
+    pthread_create(&thread, NULL, sleeper, NULL);
+    double start = now();
+    for (long i = 0; i < count; i++)
+        leaf((int)i);
+    printf("%.2f\n", (now() - start) / (double)count);
+    fflush(stdout);
+    _exit(0);
+}

@@ -9,7 +9,6 @@ use std::process::Command;
 use support::build::{self, Variant};
 use support::directives::Expected;
 use support::findings::{self, Finding};
-use support::packages;
 use support::run::{End, Outcome, run};
 
 fn main() {
@@ -127,7 +126,6 @@ impl Example {
 
     /// The examples are about atomicity: ThreadSanitizer, a race detector, has nothing to say about them.
     fn is_race_free(&self, twin: &str) -> Result<(), String> {
-        packages::ensure(&["libtsan2"])?;
         let temporary = tempfile::tempdir().map_err(|error| error.to_string())?;
         let program = temporary.path().join(twin);
         build::compile(Variant::Plain, &self.source(twin), &program, &["-fsanitize=thread"])?;

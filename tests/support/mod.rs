@@ -8,6 +8,7 @@ pub mod directives;
 pub mod findings;
 pub mod packages;
 pub mod run;
+pub mod server;
 
 use std::path::{Path, PathBuf};
 

@@ -176,7 +176,7 @@ fn zstd(place: &Place) -> Result<String, String> {
 
 fn sort(place: &Place) -> Result<String, String> {
     let input = place.input()?;
-    place.run("sort", &["--parallel=4", "-S", "2M", "-o", "sorted", &input])?;
+    place.run("sort", &["--parallel=4", "-o", "sorted", &input])?;
     place.run("sort", &["-c", "sorted"])?;
     digest(place.path("sorted"))
 }

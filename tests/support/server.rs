@@ -83,10 +83,12 @@ pub fn ask(stream: &mut TcpStream, request: &str, end: &str) -> Result<String, S
     let mut answer = Vec::new();
     let mut buffer = [0; 65536];
     while end.is_empty() || !answer.ends_with(end.as_bytes()) {
-        match stream.read(&mut buffer).map_err(|error| format!("no answer to {request:?}: {error}"))? {
-            0 if end.is_empty() => break,
-            0 => return Err(format!("the server hung up on {request:?}")),
-            count => answer.extend_from_slice(&buffer[..count]),
+        let so_far = || String::from_utf8_lossy(&answer).into_owned();
+        match stream.read(&mut buffer) {
+            Ok(0) if end.is_empty() => break,
+            Ok(0) => return Err(format!("the server hung up on {request:?} after {:?}", so_far())),
+            Ok(count) => answer.extend_from_slice(&buffer[..count]),
+            Err(error) => return Err(format!("no more answer to {request:?} after {:?}: {error}", so_far())),
         }
     }
     Ok(String::from_utf8_lossy(&answer).into_owned())

@@ -10,7 +10,7 @@ use std::time::Duration;
 use avmon::analysis::{AcquireSite, ErrorKind, Transaction, Violation};
 use avmon::event::{Mode, ThreadId};
 use avmon::options::Options;
-use avmon::report::finding::{BlockKind, Kind, Strength};
+use avmon::report::finding::{BlockKind, Frame, Kind, Strength};
 use avmon::report::json::{self, Run};
 use avmon::report::reporter::{Process, Reporter, SetupError, ThreadInfo, Totals, Verdict};
 use avmon::report::sink::{LogFile, Sinks};
@@ -32,6 +32,7 @@ __attribute__((noinline)) void outer(void) { append(); MARK("after append"); hel
 __attribute__((noinline)) void *worker(void *p) { outer(); MARK("after outer"); return p; }
 __attribute__((noinline)) void *update(void *p) { MARK("culprit"); MARK("culprit2"); return p; }
 int main(void) {
+    TELL("below main", __builtin_return_address(0));
     worker(0);
     MARK("after worker");
     update(0);
@@ -203,32 +204,32 @@ fn the_whole_report() {
 WARNING: avmon: atomicity violation (pid=4242)
   append() is not atomic: between its two acquires of 'lock' (prog.c:5 and prog.c:6), thread T2 'updater' can run the section at prog.c:14.
 
-  Block: function append prog.c:4:45 (prog+OFFSET)
+  Block: function append prog.c:4 (prog+OFFSET)
 
   Thread T1 acquires 'lock':
-    #0 append prog.c:5:5 (prog+OFFSET)
-    #1 outer prog.c:12:56 (prog+OFFSET)
-    #2 worker prog.c:13:60 (prog+OFFSET)
+    #0 append prog.c:5 (prog+OFFSET)
+    #1 outer prog.c:12 (prog+OFFSET)
+    #2 worker prog.c:13 (prog+OFFSET)
     while it holds 'outer_lock'
 
   Thread T2 'updater' acquires it in between:
-    #0 update prog.c:14:51 (prog+OFFSET)
+    #0 update prog.c:14 (prog+OFFSET)
 
   Thread T1 acquires it again:
-    #0 append prog.c:6:5 (prog+OFFSET)
-    #1 outer prog.c:12:56 (prog+OFFSET)
-    #2 worker prog.c:13:60 (prog+OFFSET)
+    #0 append prog.c:6 (prog+OFFSET)
+    #1 outer prog.c:12 (prog+OFFSET)
+    #2 worker prog.c:13 (prog+OFFSET)
 
   Also split: outer
 
   Lock 'lock' is a global, initialised at:
-    #0 main prog.c:20:5 (prog+OFFSET)
+    #0 main prog.c:21 (prog+OFFSET)
 
   Thread T1 (runs worker) created by thread T0 'main' at:
-    #0 main prog.c:19:5 (prog+OFFSET)
+    #0 main prog.c:20 (prog+OFFSET)
 
   Thread T2 'updater' (runs update) created by thread T0 'main' at:
-    #0 main prog.c:19:5 (prog+OFFSET)
+    #0 main prog.c:20 (prog+OFFSET)
 
   Finding #1, after: not seen in this run, but nothing prevents it
   To hide it: atomicity_top:append
@@ -423,8 +424,8 @@ fn helpers_that_were_inlined_are_told_apart_by_their_callers() {
     bench.take(&scene, &violation);
     let report = bench.printed();
     assert!(report.contains("(prog.c:9 and prog.c:10)"), "{report}");
-    assert!(report.contains("    #0 take prog.c:3:"), "{report}");
-    assert!(report.contains(" [inlined]\n    #1 helped prog.c:9:"), "{report}");
+    assert!(report.contains("    #0 take prog.c:3 ("), "{report}");
+    assert!(report.contains(" [inlined]\n    #1 helped prog.c:9 ("), "{report}");
 }
 
 #[test]
@@ -437,7 +438,7 @@ fn sections_and_marked_blocks_are_blocks_too() {
         Verdict::New { strong: true }
     );
     let report = bench.printed();
-    assert!(report.contains("  the section of 'outer_lock' in worker() is not atomic: between"), "{report}");
+    assert!(report.contains("  the section at prog.c:13 in worker() is not atomic: between"), "{report}");
     assert!(report.contains("  To hide it: atomicity_top:worker\n"), "{report}");
 
     let marked = Transaction::Block { label: scene.at("label"), pc: scene.at("first") };
@@ -448,14 +449,50 @@ fn sections_and_marked_blocks_are_blocks_too() {
 }
 
 #[test]
+fn a_section_is_one_finding_whichever_object_is_locked() {
+    let scene = Scene::new();
+    let mut bench = scene.reporter(&scene.options());
+    let mut take = |lock| {
+        let section = Transaction::Section { lock, pc: scene.at("after outer") };
+        let violation = scene.between(ErrorKind::In, "first", "second", &[section]);
+        bench.take(&scene, &Violation { lock: lock + 8, ..violation })
+    };
+    assert_eq!(take(0x7f00_0000_0000), Verdict::New { strong: true });
+    assert_eq!(take(0x7f00_0000_1000), Verdict::Repeat);
+}
+
+#[test]
 fn a_function_between_that_has_no_hooks_does_not_hide_its_caller() {
     let scene = Scene::new();
     // `append` was not instrumented: the stack knows `outer` only, and the acquire is in `append`.
     let violation = scene.between(ErrorKind::In, "first", "second", &[scene.call("outer", "after outer")]);
     let mut bench = scene.reporter(&scene.options());
     bench.take(&scene, &violation);
-    let names: Vec<_> = bench.run().findings[0].first.stack.iter().map(avmon::report::finding::Frame::name).collect();
+    let names: Vec<_> = bench.run().findings[0].first.stack.iter().map(Frame::name).collect();
     assert_eq!(names, ["append", "outer", "worker"]);
+}
+
+#[test]
+fn the_c_library_below_main_is_not_shown() {
+    let scene = Scene::new();
+    let stack = [scene.call("main", "below main"), scene.call("append", "after append")];
+    let mut bench = scene.reporter(&scene.options());
+    bench.take(&scene, &scene.between(ErrorKind::In, "first", "second", &stack));
+    let names: Vec<_> = bench.run().findings[0].first.stack.iter().map(Frame::name).collect();
+    assert_eq!(names, ["append", "outer", "main"]);
+}
+
+#[test]
+fn deep_recursion_makes_no_endless_report() {
+    let scene = Scene::new();
+    let mut stack = vec![scene.call("outer", "after outer"); 5000];
+    stack.push(scene.call("append", "after append"));
+    let mut bench = scene.reporter(&scene.options());
+    bench.take(&scene, &scene.between(ErrorKind::In, "first", "second", &stack));
+    let finding = &bench.run().findings[0];
+    assert!((100..110).contains(&finding.first.stack.len()), "{}", finding.first.stack.len());
+    assert_eq!(finding.first.stack[0].name(), "append", "the innermost frames are kept");
+    assert_eq!(finding.also_split, ["outer"]);
 }
 
 #[test]

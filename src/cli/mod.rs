@@ -1,5 +1,173 @@
 //! The `avmon` command, one file per subcommand.
 
 pub mod compiler;
+mod completions;
+mod demo;
+mod doctor;
+mod environment;
+mod example;
+pub mod exit;
 pub mod flags;
+pub mod inherited;
+mod library;
+mod options;
+mod program;
+mod report;
+mod run;
+mod style;
 pub mod support;
+
+pub use environment::VARIABLES;
+pub use exit::{ExitCode, Failure};
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use compiler::Language;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+#[derive(Parser, Debug)]
+#[command(
+    name = "avmon",
+    version,
+    about = "Finds atomicity violations in native programs that use pthreads",
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Run(run::Run),
+    Report(report::Report),
+    /// Compile and link C for the monitor: gcc or clang, with the flags that are needed
+    #[command(after_help = COMPILER_EXAMPLES, disable_help_flag = true)]
+    Cc(CompilerArguments),
+    /// Compile and link C++ for the monitor
+    #[command(name = "c++", after_help = COMPILER_EXAMPLES, disable_help_flag = true)]
+    Cxx(CompilerArguments),
+    Flags(flags::Flags),
+    Demo(demo::Demo),
+    Doctor(doctor::Doctor),
+    Options(options::OptionList),
+    Completions(completions::Completions),
+}
+
+/// Everything belongs to the compiler, `--help` and `--version` too: build systems ask it for both.
+#[derive(clap::Args, Debug)]
+struct CompilerArguments {
+    /// What the compiler is given; a first --avmon-compiler=NAME chooses another one than gcc
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    arguments: Vec<OsString>,
+}
+
+const COMPILER_EXAMPLES: &str = "\
+Examples:
+  avmon cc -O1 -pthread app.c -o app
+  avmon cc --avmon-compiler=clang -c app.c
+  make CC='avmon cc' CXX='avmon c++'
+  avmon cc --install-links ~/bin         makes avmon-cc and avmon-c++, for those who want one word
+  CC=avmon-cc CXX=avmon-c++ ./configure
+  CC=avmon-cc CXX=avmon-c++ cmake -B build";
+
+const EXAMPLES: &str = "\
+Examples:
+  avmon demo                             see a violation found and explained
+  avmon run -- ./server -p 80            monitor any dynamically linked program
+  avmon cc -O1 -pthread app.c -o app     compile so that functions are seen as blocks
+  avmon report avmon.log.1234            read a log again
+  avmon help run                         all about one command";
+
+/// The whole command line, with the parts of the help that come from tables.
+fn command() -> clap::Command {
+    let mut after = format!("{EXAMPLES}\n\nEnvironment:\n");
+    for (name, help) in environment::VARIABLES {
+        let _ = writeln!(after, "  {name:<14} {help}");
+    }
+    let _ = write!(after, "\n{}", exit::help());
+    Cli::command().after_help(after)
+}
+
+/// Runs the command line and tells how it ended. `avmon run` and `avmon cc` do not come back: they become the program.
+#[must_use]
+pub fn main(mut arguments: Vec<OsString>) -> ExitCode {
+    // A link named after a compiler stands for the subcommand: many build systems want one word.
+    if let Some(language) = arguments.first().and_then(|name| Language::of_link(name)) {
+        let name = match language {
+            Language::C => "cc",
+            Language::Cxx => "c++",
+        };
+        arguments.insert(1, name.into());
+    }
+    let parsed = command().try_get_matches_from(&arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed {
+        Ok(cli) => cli.command.execute(arguments).unwrap_or_else(|failure| {
+            tell("error", &failure.text);
+            failure.code
+        }),
+        Err(error) => refuse(&error, &arguments),
+    }
+}
+
+impl Command {
+    fn execute(self, arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
+        // The parser takes a `--` away, so the compiler gets the arguments as they came.
+        let compile = |language| {
+            compiler::run(language, arguments.into_iter().skip(2).collect())
+                .map_or_else(|text| Err(Failure::internal(text)), |()| Ok(ExitCode::Success))
+        };
+        match self {
+            Command::Run(command) => command.execute(),
+            Command::Report(command) => command.execute(),
+            Command::Cc(_) => compile(Language::C),
+            Command::Cxx(_) => compile(Language::Cxx),
+            Command::Flags(command) => print((command.line().map_err(Failure::internal)? + "\n").as_bytes()),
+            Command::Demo(command) => command.execute(),
+            Command::Doctor(command) => command.execute(),
+            Command::Options(command) => command.execute(),
+            Command::Completions(command) => command.execute(),
+        }
+    }
+}
+
+/// Says what is wrong with the command line. Help and version come this way too, and are no errors.
+fn refuse(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
+    if let Some(advice) = forgotten_run(error, arguments) {
+        tell("error", &advice);
+        return ExitCode::Usage;
+    }
+    // Nowhere to tell that the terminal is gone.
+    let _ = error.print();
+    if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success }
+}
+
+/// `avmon ./prog` instead of `avmon run -- ./prog`: the unknown subcommand is a program, and resembles no subcommand.
+fn forgotten_run(error: &clap::Error, arguments: &[OsString]) -> Option<String> {
+    let resembles_one = error.get(ContextKind::SuggestedSubcommand).is_some();
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let is_program = name.contains('/') || (!resembles_one && program::find(name.as_ref()).is_ok());
+    if error.kind() != ErrorKind::InvalidSubcommand || !is_program {
+        return None;
+    }
+    let line: Vec<_> = arguments.iter().skip(1).map(|argument| argument.to_string_lossy()).collect();
+    Some(format!("'{name}' is no subcommand; to monitor a program write 'avmon run -- {}'", line.join(" ")))
+}
+
+/// One line on stderr, in the form that all messages of avmon have.
+fn tell(level: &str, text: &str) {
+    eprintln!("avmon: {level}: {text}");
+}
+
+/// Prints the result of a command. A reader who closed the pipe has seen enough.
+fn print(bytes: &[u8]) -> Result<ExitCode, Failure> {
+    match io::stdout().write_all(bytes) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::internal(format!("cannot write to stdout: {error}")))
+        }
+        _ => Ok(ExitCode::Success),
+    }
+}

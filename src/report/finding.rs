@@ -171,7 +171,7 @@ impl BlockKind {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Block {
     pub kind: BlockKind,
-    /// The function, or the marked block's label, or the section's lock.
+    /// The function (of a section the one that it is in), or the marked block's label.
     pub name: String,
     /// Where the block begins.
     pub begin: Frame,
@@ -184,7 +184,7 @@ impl Block {
         match self.kind {
             BlockKind::Function => called(&self.name),
             BlockKind::Block => format!("block '{}'", self.name),
-            BlockKind::Section => format!("the section of {} in {}", self.name, called(&self.begin.name())),
+            BlockKind::Section => format!("the section at {} in {}", self.begin.short(), called(&self.name)),
         }
     }
 }

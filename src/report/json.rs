@@ -179,7 +179,7 @@ const BLOCK: Shape = Shape {
     meaning: "The block that is not atomic.",
     fields: &[
         field("kind", Type::OneOf(BlockKind::NAMES), "a call of a function, a marked block, a critical section"),
-        field("name", Type::Text, "the function, the block's label, or the section's lock"),
+        field("name", Type::Text, "the function (of a section the one that it is in), or the marked block's label"),
         field("begin", Type::Object(&FRAME), "where it begins"),
     ],
 };

@@ -13,6 +13,7 @@ struct Mapping {
     /// Where the file's first byte lies.
     base: u64,
     path: Arc<str>,
+    inode: u64,
     /// Not in the file: the zero-filled end of its data segment (.bss).
     is_anonymous: bool,
 }
@@ -22,6 +23,8 @@ struct Mapping {
 pub struct Place {
     /// Path of the file.
     pub module: Arc<str>,
+    /// Tells files apart that had the same path in turn, as when a plugin is rebuilt and loaded again.
+    pub inode: u64,
     /// Distance from the module's first byte in memory: the same in every run.
     pub offset: u64,
 }
@@ -85,7 +88,9 @@ impl ModuleMap {
     pub fn replace(&mut self, text: &str) {
         let old = std::mem::replace(&mut self.live, parse(text));
         for mapping in old {
-            let is_same = |m: &Mapping| m.base == mapping.base && m.start == mapping.start && m.path == mapping.path;
+            let is_same = |m: &Mapping| {
+                (m.start, m.base, m.inode, &m.path) == (mapping.start, mapping.base, mapping.inode, &mapping.path)
+            };
             let at = self.live.binary_search_by_key(&mapping.start, |m| m.start);
             let is_live = at.is_ok_and(|index| is_same(&self.live[index]));
             if !is_live && !self.gone.iter().any(is_same) {
@@ -102,14 +107,18 @@ impl ModuleMap {
         let holds = |m: &&Mapping| (m.start..m.end).contains(&address);
         let before = self.live.partition_point(|m| m.start <= address);
         let mapping = self.live[..before].last().filter(holds).or_else(|| self.gone.iter().rev().find(holds))?;
-        Some(Place { module: Arc::clone(&mapping.path), offset: address - mapping.base })
+        Some(Place {
+            module: Arc::clone(&mapping.path),
+            inode: mapping.inode,
+            offset: address.wrapping_sub(mapping.base),
+        })
     }
 }
 
 fn parse(text: &str) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for line in text.lines() {
-        let Some((start, end, offset, path)) = parse_line(line) else { continue };
+        let Some(Line { start, end, offset, inode, path }) = parse_line(line) else { continue };
         let before = mappings.last();
         let is_anonymous = path.is_empty();
         let continues = match before {
@@ -120,18 +129,26 @@ fn parse(text: &str) -> Vec<Mapping> {
             Some(before) => is_anonymous && !before.is_anonymous && before.end == start,
             None => false,
         };
-        let (base, path) = match before {
-            Some(before) if continues => (before.base, Arc::clone(&before.path)),
-            _ if path.starts_with('/') => (start.wrapping_sub(offset), Arc::from(path)),
+        let (base, path, inode) = match before {
+            Some(before) if continues => (before.base, Arc::clone(&before.path), before.inode),
+            _ if path.starts_with('/') => (start.wrapping_sub(offset), Arc::from(path), inode),
             _ => continue,
         };
-        mappings.push(Mapping { start, end, base, path, is_anonymous });
+        mappings.push(Mapping { start, end, base, path, inode, is_anonymous });
     }
     mappings
 }
 
+struct Line<'a> {
+    start: u64,
+    end: u64,
+    offset: u64,
+    inode: u64,
+    path: &'a str,
+}
+
 /// `start-end perms offset device inode path`; the path may be missing and may hold spaces.
-fn parse_line(line: &str) -> Option<(u64, u64, u64, &str)> {
+fn parse_line(line: &str) -> Option<Line<'_>> {
     let mut rest = line;
     let mut field = || {
         let (field, after) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -141,9 +158,10 @@ fn parse_line(line: &str) -> Option<(u64, u64, u64, &str)> {
     let (start, end) = field().split_once('-')?;
     let _permissions = field();
     let offset = field();
-    let (_device, _inode) = (field(), field());
+    let _device = field();
+    let inode = field().parse().ok()?;
     let number = |text| u64::from_str_radix(text, 16).ok();
-    Some((number(start)?, number(end)?, number(offset)?, rest))
+    Some(Line { start: number(start)?, end: number(end)?, offset: number(offset)?, inode, path: rest })
 }
 
 #[cfg(test)]

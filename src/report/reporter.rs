@@ -155,10 +155,15 @@ impl Reporter {
         Ok(reporter)
     }
 
+    /// Looks which modules the process has. A module that was never looked at while it was loaded has no name later.
+    pub fn refresh_modules(&mut self) {
+        self.symbols.refresh();
+    }
+
     /// Takes a violation. The analysis hands over each [`Violation::key`] once and counts the repeats itself.
     pub fn violation(&mut self, violation: &Violation, process: &dyn Process) -> Verdict {
         // Modules come and go; looking now gives the best chance that those of this violation are still there.
-        self.symbols.refresh();
+        self.refresh_modules();
         let Reporter { symbols, specification, .. } = self;
         let Some(blamed) = specification.blame(violation, &mut |t| transaction_name(symbols, t)) else {
             self.not_transactions += 1;

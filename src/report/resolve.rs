@@ -15,9 +15,8 @@ use crate::report::symbols::Symbols;
 const LIBRARY: &[&str] = &["std::", "__gnu_cxx::", "__gthread_", "_ZSt", "_ZNSt", "_ZNKSt"];
 
 /// What is below `main` and below start routines: the C library's functions, and the monitor's trampoline.
-const STARTERS: &[&str] =
-    &["__libc_start_call_main", "__libc_start_main", "_start", "start_thread", "clone", "clone3", "__clone3"];
-const STARTER_MODULES: &[&str] = &["libc.so", "libc-", "libpthread", "ld-linux"];
+const STARTERS: &[&str] = &["__libc_start_call_main", "__libc_start_main", "start_thread", "clone", "clone3"];
+const C_LIBRARY: &[&str] = &["libc.so", "libc-", "libpthread"];
 
 /// How far behind the begin of a function its entry hook is called, at most; needed only without symbols.
 const PROLOGUE: u64 = 128;
@@ -133,22 +132,15 @@ impl Resolver<'_> {
     }
 
     fn block(&mut self, transaction: &Transaction) -> Block {
-        let name = transaction_name(self.symbols, transaction);
-        match *transaction {
+        let (kind, begin) = match *transaction {
             Transaction::Function { inside, .. } => {
                 let start = self.symbols.function(inside).map_or(inside, |function| function.start);
-                let begin = own_frame(&self.symbols.frames(start)).clone();
-                Block { kind: BlockKind::Function, name, begin }
+                (BlockKind::Function, own_frame(&self.symbols.frames(start)).clone())
             }
-            Transaction::Block { pc, .. } => {
-                Block { kind: BlockKind::Block, name, begin: own_frame(&self.symbols.call_frames(pc)).clone() }
-            }
-            Transaction::Section { lock, pc } => Block {
-                kind: BlockKind::Section,
-                name: self.lock_name(lock),
-                begin: user_frame(&self.symbols.call_frames(pc)).clone(),
-            },
-        }
+            Transaction::Block { pc, .. } => (BlockKind::Block, own_frame(&self.symbols.call_frames(pc)).clone()),
+            Transaction::Section { pc, .. } => (BlockKind::Section, user_frame(&self.symbols.call_frames(pc)).clone()),
+        };
+        Block { kind, name: transaction_name(self.symbols, transaction), begin }
     }
 
     /// An acquire at a place in its block; for one without a block, the place is where the user's own code took the lock.
@@ -243,11 +235,9 @@ fn of_library(name: &str) -> bool {
 /// Frames below the program's own: the C library starting the thread.
 fn is_starter(frame: &Frame) -> bool {
     let module = file_name(&frame.module);
-    match &frame.function {
-        _ if module.starts_with("libavmon") => true,
-        Some(function) => STARTERS.contains(&function.as_str()),
-        None => STARTER_MODULES.iter().any(|prefix| module.starts_with(prefix)),
-    }
+    let of_c_library = C_LIBRARY.iter().any(|prefix| module.starts_with(prefix));
+    let starts = frame.function.as_ref().is_none_or(|name| STARTERS.contains(&name.as_str()));
+    module.starts_with("libavmon") || (of_c_library && starts)
 }
 
 fn sentence(finding: &Finding) -> String {
@@ -265,11 +255,7 @@ fn sentence(finding: &Finding) -> String {
 }
 
 fn suppression(block: &Block) -> String {
-    let name = match block.kind {
-        BlockKind::Function | BlockKind::Block => block.name.clone(),
-        BlockKind::Section => block.begin.name(),
-    };
-    // Without a function name there is only the module, and an offset is in nothing that templates are matched with.
-    let name = name.split("+0x").next().unwrap_or_default().replace('$', "*");
+    // Without a name there is only the module, and an offset is in nothing that templates are matched with.
+    let name = block.name.split("+0x").next().unwrap_or_default().replace('$', "*");
     format!("atomicity_top:{name}")
 }

@@ -72,7 +72,10 @@ fn parse_line(line: &str, kinds: &[&str]) -> Result<Rule, (usize, String)> {
     };
     let body = line.trim();
     let Some((kind, template)) = body.split_once(':') else {
-        return Err((column_of(body), format!("no ':' in '{body}'; write {}:TEMPLATE", kinds.join(" or "))));
+        return Err((
+            column_of(body),
+            format!("no ':' in '{body}'; write TYPE:TEMPLATE, the type being {}", kinds.join(" or ")),
+        ));
     };
     let Some(index) = kinds.iter().position(|k| *k == kind.trim_end()) else {
         let advice = match closest(kind, kinds.iter().copied()) {
@@ -114,7 +117,10 @@ mod tests {
     fn errors_name_line_and_column_and_what_to_write() {
         assert_eq!(error("# x\natomc:f"), "spec.txt:2:1: unknown type 'atomc'; did you mean 'atomic'?");
         assert_eq!(error("  race:f"), "spec.txt:1:3: unknown type 'race'; write atomic or nonatomic");
-        assert_eq!(error("push"), "spec.txt:1:1: no ':' in 'push'; write atomic or nonatomic:TEMPLATE");
+        assert_eq!(
+            error("push"),
+            "spec.txt:1:1: no ':' in 'push'; write TYPE:TEMPLATE, the type being atomic or nonatomic"
+        );
         assert_eq!(error("atomic:"), "spec.txt:1:8: empty template; write part of a name");
         assert_eq!(error("atomic: a$b"), "spec.txt:1:10: text after '$', which stands for the end of the name");
     }

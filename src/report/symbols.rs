@@ -31,8 +31,8 @@ pub struct Symbols {
     modules: ModuleMap,
     debug_path: PathBuf,
     enabled: bool,
-    /// By path; `None` for what cannot be read.
-    images: FxHashMap<Arc<str>, Option<Image>>,
+    /// By path and inode; `None` for what cannot be read.
+    images: FxHashMap<(Arc<str>, u64), Option<Image>>,
     frames: FxHashMap<Place, Arc<[Frame]>>,
     functions: FxHashMap<Place, Option<Symbol>>,
 }
@@ -111,9 +111,9 @@ impl Symbols {
     pub fn function(&mut self, address: u64) -> Option<Function> {
         let place = self.place(address)?;
         let symbol = self.function_symbol(&place)?;
-        let first = self.image(&place.module)?.first_address();
+        let first = self.image(&place)?.first_address();
         let offset = symbol.address.wrapping_sub(first);
-        Some(Function { name: symbol.name, start: address - place.offset + offset })
+        Some(Function { name: symbol.name, start: address.wrapping_sub(place.offset).wrapping_add(offset) })
     }
 
     /// The global that contains `address`, as `name` or `name+0x28`; of a module without symbols, its place.
@@ -145,21 +145,22 @@ impl Symbols {
         symbol
     }
 
-    fn image(&mut self, path: &Arc<str>) -> Option<&Image> {
+    fn image(&mut self, place: &Place) -> Option<&Image> {
         let Symbols { images, debug_path, enabled, .. } = self;
         let open = || {
-            let readable = *enabled && !path.ends_with(DELETED);
-            readable.then(|| guarded(|| Image::open(Path::new(&**path), debug_path)).flatten()).flatten()
+            let path = &*place.module;
+            let is_readable = *enabled && !path.ends_with(DELETED);
+            is_readable.then(|| guarded(|| Image::open(Path::new(path), debug_path)).flatten()).flatten()
         };
-        images.entry(Arc::clone(path)).or_insert_with(open).as_ref()
+        images.entry((Arc::clone(&place.module), place.inode)).or_insert_with(open).as_ref()
     }
 
     /// Asks the image of a place's module about the file's own address of that place.
     fn ask<T>(&mut self, place: &Place, question: impl FnOnce(&Image, u64) -> T) -> Option<T> {
-        let image = self.image(&place.module)?;
+        let image = self.image(place)?;
         let answer = guarded(|| question(image, place.offset.wrapping_add(image.first_address())));
         if answer.is_none() {
-            self.images.insert(Arc::clone(&place.module), None);
+            self.images.insert((Arc::clone(&place.module), place.inode), None);
         }
         answer
     }

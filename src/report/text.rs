@@ -26,17 +26,11 @@ impl Look {
         if self.color { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
-    fn path<'a>(&self, path: &'a str) -> &'a str {
-        path.strip_prefix(&self.strip_path_prefix).unwrap_or(path)
-    }
-
+    /// File and line, or nothing where they are not known.
     fn source(&self, frame: &Frame) -> Option<String> {
-        let file = self.path(frame.file.as_deref()?);
-        let mut text = file.to_owned();
-        for number in [frame.line, frame.line.and(frame.column)].into_iter().flatten() {
-            let _ = write!(text, ":{number}");
-        }
-        Some(text)
+        let path = frame.file.as_deref()?;
+        let path = path.strip_prefix(&self.strip_path_prefix).unwrap_or(path);
+        Some(frame.line.map_or_else(|| path.to_owned(), |line| format!("{path}:{line}")))
     }
 }
 
@@ -85,7 +79,7 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
     }
     line(&format!("  To hide it: {}", finding.suppression));
     let at = &finding.first.location;
-    let place = look.source(&Frame { column: None, ..at.clone() }).unwrap_or_else(|| at.place());
+    let place = look.source(at).unwrap_or_else(|| at.place());
     line(&format!("SUMMARY: avmon: atomicity violation {place} in {}", finding.block.name));
     line(SEPARATOR);
     text
@@ -204,4 +198,67 @@ pub fn closing(closing: &Closing) -> String {
 fn counted(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::finding::samples;
+
+    fn lines(finding: &Finding) -> Vec<String> {
+        report(finding, 7, &Look::default()).lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_lock_without_a_name_is_not_called_a_global() {
+        let mut finding = samples::append();
+        finding.lock.name = None;
+        let text = lines(&finding);
+        assert!(text.contains(&"  Thread T1 acquires the lock initialised at a.c:55:".to_owned()), "{text:#?}");
+        assert!(text.contains(&"  The lock was initialised at:".to_owned()));
+        finding.lock.initialised_at.clear();
+        let text = lines(&finding);
+        assert!(text.contains(&"  Thread T1 acquires lock 0x5000:".to_owned()), "{text:#?}");
+        assert!(!text.iter().any(|line| line.contains("initialised")));
+    }
+
+    #[test]
+    fn a_shared_acquire_says_so() {
+        let mut finding = samples::append();
+        finding.culprit.mode = LockMode::Shared;
+        assert!(lines(&finding).contains(&"  Thread T2 'updater' acquires it in between (shared):".to_owned()));
+    }
+
+    #[test]
+    fn paths_lose_the_given_beginning_only() {
+        let look = Look { strip_path_prefix: "/src/".to_owned(), ..Look::default() };
+        let text = report(&samples::append(), 7, &look);
+        assert!(text.contains("    #0 append a.c:12 (prog+0x1200)\n"), "{text}");
+        let look = Look { strip_path_prefix: "src/".to_owned(), ..Look::default() };
+        assert!(report(&samples::append(), 7, &look).contains("    #0 append /src/a.c:12 (prog+0x1200)\n"));
+    }
+
+    #[test]
+    fn the_first_thread_is_not_explained() {
+        let mut finding = samples::append();
+        let main = Thread { id: 0, name: "main".into(), parent: None, created_at: vec![], start_routine: None };
+        finding.threads[0] = main;
+        finding.first.thread = 0;
+        finding.second.thread = 0;
+        let text = lines(&finding);
+        assert!(text.contains(&"  Thread T0 'main' acquires 'lock':".to_owned()), "{text:#?}");
+        assert_eq!(text.iter().filter(|line| line.contains("created by")).count(), 1);
+    }
+
+    #[test]
+    fn the_summary_counts_in_good_english() {
+        let one = Closing { findings: 2, blocks: 1, lost: 1, ..Closing::default() };
+        assert_eq!(closing(&one), "avmon: 2 findings from 1 block (strong), 0 suppressed, 1 lost event\n");
+        let more = Closing { findings: 1, blocks: 1, weak: 3, suppressed: 1, order_gaps: 2, ..Closing::default() };
+        assert_eq!(
+            closing(&more),
+            "avmon: 1 finding from 1 block (strong), 3 weak not shown (show_weak=1 shows them), 1 suppressed, \
+             0 lost events, 2 order gaps\n"
+        );
+    }
 }

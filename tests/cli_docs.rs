@@ -1,0 +1,157 @@
+//! The manual says what the code says. `UPDATE_DOCS=1 cargo test --test cli_docs` rewrites its generated parts.
+
+mod cli_support;
+
+use avmon::cli::ExitCode;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+fn path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The part of a page between `<!-- NAME -->` and `<!-- /NAME -->`.
+fn part(page: &str, name: &str) -> std::ops::Range<usize> {
+    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
+    let start = page.find(&begin).unwrap_or_else(|| panic!("no {begin}")) + begin.len();
+    start..start + page[start..].find(&end).unwrap_or_else(|| panic!("no {end}"))
+}
+
+/// Asserts that the part of the page is what it should be, as far as `same` tells, or makes it so.
+#[track_caller]
+fn is_up_to_date(file: &str, name: &str, content: &str, same: impl Fn(&str) -> String) {
+    // Two tests may write to one page.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock();
+    let mut page = read(file);
+    let range = part(&page, name);
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        page.replace_range(range, content);
+        std::fs::write(path(file), page).unwrap();
+        return;
+    }
+    let advice = format!("{file} is out of date; write it again with UPDATE_DOCS=1 cargo test --test cli_docs");
+    assert_eq!(same(&page[range]), same(content), "{advice}");
+}
+
+fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(&head.map(str::to_owned)) + &format!("|{}\n", "---|".repeat(N));
+    for row in rows {
+        text += &line(&row.map(|cell| cell.replace('|', "\\|")));
+    }
+    text
+}
+
+#[test]
+fn options() {
+    let rows = avmon::options::table().into_iter();
+    let rows =
+        rows.map(|row| [format!("`{}`", row.name), row.form.into(), format!("`{}`", row.default), row.help.into()]);
+    let text = table(["option", "value", "default", "meaning"], rows);
+    is_up_to_date("docs/options.md", "options", &text, str::to_owned);
+}
+
+#[test]
+fn exit_codes() {
+    let rows = ExitCode::TABLE.iter().map(|(code, help)| [(*code as u8).to_string(), (*help).to_owned()]);
+    let mut text = table(["code", "meaning"], rows);
+    let _ = writeln!(text, "| others | those of the program; a shell shows 128+N for death by signal N |");
+    is_up_to_date("docs/running.md", "exit-codes", &text, str::to_owned);
+}
+
+#[test]
+fn environment() {
+    let rows = avmon::cli::VARIABLES.iter().map(|(name, help)| [format!("`{name}`"), (*help).to_owned()]);
+    is_up_to_date("docs/running.md", "environment", &table(["variable", "meaning"], rows), str::to_owned);
+}
+
+#[test]
+fn log_schema() {
+    is_up_to_date("docs/log.md", "schema", &avmon::report::json::schema_markdown(), str::to_owned);
+}
+
+#[test]
+fn suppression_types() {
+    let rows = avmon::report::suppressions::TYPES.iter().map(|(name, help)| [format!("`{name}`"), (*help).to_owned()]);
+    let text = table(["type", "hides a finding if its template fits"], rows);
+    is_up_to_date("docs/rules.md", "suppression-types", &text, str::to_owned);
+}
+
+#[test]
+fn strengths() {
+    let strengths = avmon::report::finding::Strength::ALL.iter();
+    let rows = strengths.map(|strength| [strength.name().to_owned(), strength.meaning().to_owned()]);
+    is_up_to_date("docs/reports.md", "strengths", &table(["strength", "meaning"], rows), str::to_owned);
+}
+
+#[test]
+fn annotations() {
+    let header = read("shim/avmon.h");
+    let comment = &header[header.find("/*").unwrap() + 2..header.find("*/").unwrap()];
+    let lines = comment.lines().map(|line| line.trim_start_matches(" *").trim_start_matches("* "));
+    let mut text = String::from("```\n");
+    for line in lines {
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    is_up_to_date("docs/annotations.md", "header", &(text.trim_end().to_owned() + "\n```\n"), str::to_owned);
+}
+
+/// The report at the top of the README is what the bundled program gives.
+#[test]
+fn the_report_in_the_readme_is_real() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut demo = cli_support::avmon(&["demo", "--directory", directory.path().to_str().unwrap()]);
+    let ending = cli_support::end(&mut demo);
+    assert_eq!(ending.code, Some(0), "{ending:?}");
+    let report = report_in(&ending.stdout).replace(&format!("{}/", directory.path().display()), "");
+    is_up_to_date("README.md", "demo-report", &format!("```\n{report}```\n"), normalised);
+}
+
+/// What the monitored run of the demo printed: from its first separator to the next explanation.
+fn report_in(demo: &str) -> String {
+    let start = demo.find("\n====").expect("the demo shows a report") + 1;
+    let length = demo[start..].find("\n\nHow to read this").expect("the demo explains the report");
+    demo[start..=start + length].to_owned()
+}
+
+/// Numbers that differ from run to run and from machine to machine become `N`: addresses, process ids, columns.
+fn normalised(text: &str) -> String {
+    let mut result = String::new();
+    for word in text.split_inclusive(|c: char| c.is_whitespace() || "()+=.,:".contains(c)) {
+        let (body, end) = word.split_at(word.trim_end_matches(|c: char| !c.is_alphanumeric()).len());
+        let is_address = body.starts_with("0x");
+        let is_process_id = result.ends_with("pid=") || result.ends_with("log.");
+        // Compilers agree on lines, less so on columns.
+        let is_column = result.ends_with(':') && result.trim_end_matches(':').ends_with(|c: char| c.is_ascii_digit());
+        let differs = is_address || is_process_id || (is_column && body.parse::<u32>().is_ok());
+        result += if differs { "N" } else { body };
+        result += end;
+    }
+    result
+}
+
+#[test]
+fn every_page_is_linked_and_every_link_leads_somewhere() {
+    let mut pages = vec!["README.md".to_owned()];
+    for entry in std::fs::read_dir(path("docs")).unwrap() {
+        pages.push(format!("docs/{}", entry.unwrap().file_name().to_str().unwrap()));
+    }
+    let readme = read("README.md");
+    for page in &pages {
+        assert!(page == "README.md" || readme.contains(&format!("({page})")), "README.md does not link to {page}");
+        let text = read(page);
+        for link in text.split("](").skip(1).map(|rest| &rest[..rest.find(')').unwrap()]) {
+            let target = link.split('#').next().unwrap();
+            if !target.is_empty() && !target.starts_with("http") {
+                let target = path(page).parent().unwrap().join(target);
+                assert!(target.exists(), "{page} links to {link}, which does not exist");
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+// Handlers around fork that take and release thousands of locks, as allocators with many arenas do.
+#include "check.h"
+#include <sys/wait.h>
+
+enum { COUNT = 20000 };
+static pthread_mutex_t locks[COUNT];
+
+static void lock_all(void)
+{
+    for (int i = 0; i < COUNT; i++)
+        OK(pthread_mutex_lock(&locks[i]));
+}
+
+static void unlock_all(void)
+{
+    for (int i = 0; i < COUNT; i++)
+        OK(pthread_mutex_unlock(&locks[i]));
+}
+
+static void init_all(void)
+{
+    for (int i = 0; i < COUNT; i++)
+        OK(pthread_mutex_init(&locks[i], NULL));
+}
+
+static void *idle(void *unused)
+{
+    pause();
+    return unused;
+}
+
+int main(void)
+{
+    pthread_t id;
+    init_all();
+    OK(pthread_atfork(lock_all, unlock_all, init_all));
+    OK(pthread_create(&id, NULL, idle, NULL));
+    for (int i = 0; i < 3; i++) {
+        pid_t pid = fork();
+        CHECK(pid >= 0);
+        if (pid == 0) {
+            lock_all();
+            unlock_all();
+            _exit(40 + i);
+        }
+        int status;
+        CHECK(waitpid(pid, &status, 0) == pid);
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 40 + i);
+    }
+    puts("ok");
+    return 0;
+}

@@ -112,6 +112,11 @@ impl Directives {
         Some(())
     }
 
+    /// Whether a report on stderr is to be expected.
+    pub fn may_report(&self) -> bool {
+        !self.finds.is_empty() || !self.suppressions.is_empty()
+    }
+
     /// Whether a finding is expected that changes the exit code.
     pub fn changes_exit_code(&self) -> bool {
         let is_kept = self.options.as_ref().is_some_and(|options| options.contains("exitcode=0"));

@@ -1,9 +1,12 @@
-// Handlers around fork that take and release thousands of locks, as allocators with many arenas do.
+// A library that is initialised before the monitor registers fork handlers with many locks, as jemalloc does.
+// shared: linked
 #include "check.h"
-#include <sys/wait.h>
 
-enum { COUNT = 20000 };
-static pthread_mutex_t locks[COUNT];
+enum { COUNT = 100000 };
+extern pthread_mutex_t locks[COUNT];
+
+#ifdef SHARED
+pthread_mutex_t locks[COUNT];
 
 static void lock_all(void)
 {
@@ -23,6 +26,14 @@ static void init_all(void)
         OK(pthread_mutex_init(&locks[i], NULL));
 }
 
+__attribute__((constructor)) static void loaded(void)
+{
+    init_all();
+    OK(pthread_atfork(lock_all, unlock_all, init_all));
+}
+#else
+#include <sys/wait.h>
+
 static void *idle(void *unused)
 {
     pause();
@@ -32,15 +43,12 @@ static void *idle(void *unused)
 int main(void)
 {
     pthread_t id;
-    init_all();
-    OK(pthread_atfork(lock_all, unlock_all, init_all));
     OK(pthread_create(&id, NULL, idle, NULL));
     for (int i = 0; i < 3; i++) {
         pid_t pid = fork();
         CHECK(pid >= 0);
         if (pid == 0) {
-            lock_all();
-            unlock_all();
+            OK(pthread_mutex_lock(&locks[i]));
             _exit(40 + i);
         }
         int status;
@@ -50,3 +58,4 @@ int main(void)
     puts("ok");
     return 0;
 }
+#endif

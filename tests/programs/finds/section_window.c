@@ -1,6 +1,6 @@
 // Code that no compiler hook sees: an inner lock taken twice inside one outer critical section.
 // variants: plain
-// finds: outer strong after
+// finds: update strong after
 #include "shared_value.h"
 
 static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER;

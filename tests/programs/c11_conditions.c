@@ -7,16 +7,20 @@ static mtx_t lock;
 static cnd_t changed, all;
 static int turn, go, released;
 
+static void take_turn(int me)
+{
+    RETURNS(mtx_lock(&lock), thrd_success);
+    while (turn != me)
+        RETURNS(cnd_wait(&changed, &lock), thrd_success);
+    turn = !me;
+    RETURNS(cnd_signal(&changed), thrd_success);
+    RETURNS(mtx_unlock(&lock), thrd_success);
+}
+
 static void play(int me)
 {
-    for (int i = 0; i < 300; i++) {
-        RETURNS(mtx_lock(&lock), thrd_success);
-        while (turn != me)
-            RETURNS(cnd_wait(&changed, &lock), thrd_success);
-        turn = !me;
-        RETURNS(cnd_signal(&changed), thrd_success);
-        RETURNS(mtx_unlock(&lock), thrd_success);
-    }
+    for (int i = 0; i < 300; i++)
+        take_turn(me);
 }
 
 static int player(void *unused)

@@ -24,16 +24,20 @@ static union {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int turn;
 
+static void take_turn(int me, int alone)
+{
+    OK(pthread_mutex_lock(&lock));
+    while (turn != me)
+        OK(old_wait(&changed, &lock));
+    turn = !me;
+    OK(alone ? old_signal(&changed) : old_broadcast(&changed));
+    OK(pthread_mutex_unlock(&lock));
+}
+
 static void play(int me)
 {
-    for (int i = 0; i < 300; i++) {
-        OK(pthread_mutex_lock(&lock));
-        while (turn != me)
-            OK(old_wait(&changed, &lock));
-        turn = !me;
-        OK(i % 2 ? old_signal(&changed) : old_broadcast(&changed));
-        OK(pthread_mutex_unlock(&lock));
-    }
+    for (int i = 0; i < 300; i++)
+        take_turn(me, i % 2);
 }
 
 static void *player(void *unused)

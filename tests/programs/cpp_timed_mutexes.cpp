@@ -50,14 +50,5 @@ int main()
     std::thread(against_readers).join();
     shared_timed.unlock_shared();
     shared.unlock_shared();
-
-    std::mutex first, second;
-    std::thread other([&] {
-        for (int i = 0; i < 500; i++)
-            std::scoped_lock both(second, first);
-    });
-    for (int i = 0; i < 500; i++)
-        std::scoped_lock both(first, second);
-    other.join();
     std::puts("ok");
 }

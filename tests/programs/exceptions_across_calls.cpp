@@ -1,4 +1,5 @@
 // Exceptions through many instrumented frames: destructors lock, the stack of transactions must recover.
+// findings: any
 #include "check.h"
 #include <mutex>
 #include <stdexcept>

@@ -9,17 +9,21 @@ struct shared {
     int turn, sum;
 };
 
+static void take_turn(struct shared *shared, int me)
+{
+    OK(pthread_mutex_lock(&shared->lock));
+    while (shared->turn != me)
+        OK(pthread_cond_wait(&shared->changed, &shared->lock));
+    shared->sum++;
+    shared->turn = !me;
+    OK(pthread_cond_signal(&shared->changed));
+    OK(pthread_mutex_unlock(&shared->lock));
+}
+
 static void play(struct shared *shared, int me)
 {
-    for (int i = 0; i < 500; i++) {
-        OK(pthread_mutex_lock(&shared->lock));
-        while (shared->turn != me)
-            OK(pthread_cond_wait(&shared->changed, &shared->lock));
-        shared->sum++;
-        shared->turn = !me;
-        OK(pthread_cond_signal(&shared->changed));
-        OK(pthread_mutex_unlock(&shared->lock));
-    }
+    for (int i = 0; i < 500; i++)
+        take_turn(shared, me);
 }
 
 int main(void)

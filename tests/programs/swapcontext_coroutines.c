@@ -1,4 +1,5 @@
 // Coroutines on their own stacks, switched in the middle of functions and while a lock is held.
+// findings: any
 #include "check.h"
 #include <ucontext.h>
 

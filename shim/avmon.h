@@ -19,6 +19,9 @@
  *   AVMON_LOCK_RELEASING(lock)             right before it is given back
  *   AVMON_LOCK_RELEASING_SHARED(lock)
  *   AVMON_LOCK_DESTROYED(lock)
+ *   AVMON_LOCK_CODE_BEGIN(), AVMON_LOCK_CODE_END()
+ *                                          around the lock's own code, if that is instrumented or uses pthread
+ *                                          functions: what it does with them is not seen. The marks above go outside
  *
  * A wait for another thread that is not made of pthread functions:
  *
@@ -70,6 +73,8 @@ AVMON_DEFINE(block_begin, const char *)
 AVMON_DEFINE(block_end, volatile void *)
 AVMON_DEFINE(lock_created, volatile void *)
 AVMON_DEFINE(lock_destroyed, volatile void *)
+AVMON_DEFINE(lock_code_begin, volatile void *)
+AVMON_DEFINE(lock_code_end, volatile void *)
 AVMON_DEFINE(lock_acquired, volatile void *)
 AVMON_DEFINE(lock_releasing, volatile void *)
 AVMON_DEFINE(order_signal, volatile void *)
@@ -82,6 +87,8 @@ AVMON_DEFINE(interference, volatile void *)
 #define AVMON_ATOMIC_END() avmon_mark_block_end((void *)0, 0)
 #define AVMON_LOCK_CREATED(lock) avmon_mark_lock_created((lock), 0)
 #define AVMON_LOCK_DESTROYED(lock) avmon_mark_lock_destroyed((lock), 0)
+#define AVMON_LOCK_CODE_BEGIN() avmon_mark_lock_code_begin((void *)0, 0)
+#define AVMON_LOCK_CODE_END() avmon_mark_lock_code_end((void *)0, 0)
 #define AVMON_LOCK_ACQUIRED(lock) avmon_mark_lock_acquired((lock), 0)
 #define AVMON_LOCK_ACQUIRED_SHARED(lock) avmon_mark_lock_acquired((lock), 1)
 #define AVMON_LOCK_RELEASING(lock) avmon_mark_lock_releasing((lock), 0)

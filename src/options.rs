@@ -100,6 +100,7 @@ pub struct Row {
 macro_rules! options {
     ($($name:ident: $type:ty = $default:expr, $help:literal;)*) => {
         /// The options of one run.
+        #[allow(clippy::doc_markdown, reason = "the help is plain text")]
         #[derive(Clone, PartialEq, Eq, Debug)]
         pub struct Options { $(#[doc = $help] pub $name: $type,)* }
 
@@ -232,12 +233,11 @@ fn split(text: &str) -> Vec<Result<(String, String), Problem>> {
         };
         let quote = value.chars().next().filter(|c| matches!(c, '\'' | '"'));
         let (value, after) = if let Some(quote) = quote {
-            match value[1..].split_once(quote) {
-                Some(parts) => parts,
-                None => {
-                    items.push(Err(Problem::OpenQuote { text: rest.to_owned() }));
-                    break;
-                }
+            if let Some(parts) = value[1..].split_once(quote) {
+                parts
+            } else {
+                items.push(Err(Problem::OpenQuote { text: rest.to_owned() }));
+                break;
             }
         } else {
             value.split_at(value.find(is_separator).unwrap_or(value.len()))

@@ -35,9 +35,11 @@ pub struct Merger<B> {
 #[derive(Clone, Copy)]
 struct Stripe {
     next: u64,
-    /// Head of the list of queues that wait for a number of this stripe, the smallest number first: when the
-    /// stripe advances, only the head can have become ready.
-    waiters: u32,
+    /// Ends of the list of queues that wait for a number of this stripe, the smallest number first: when the stripe
+    /// advances, only the first can have become ready. Threads mostly come to wait in the order of their numbers, so
+    /// a newcomer is compared with the last one first.
+    first: u32,
+    last: u32,
 }
 
 struct Queue<B> {
@@ -74,7 +76,7 @@ impl<B: AsRef<[Event]>> Merger<B> {
     #[must_use]
     pub fn new() -> Self {
         Merger {
-            stripes: vec![Stripe { next: 0, waiters: NOBODY }; STRIPES].into_boxed_slice(),
+            stripes: vec![Stripe { next: 0, first: NOBODY, last: NOBODY }; STRIPES].into_boxed_slice(),
             queues: Vec::new(),
             unused: Vec::new(),
             by_thread: FxHashMap::default(),
@@ -129,10 +131,10 @@ impl<B: AsRef<[Event]>> Merger<B> {
     /// that a thread waits with. Returns false if no thread waits. To be called only after [`Merger::drain`], when
     /// what is missing is known to be lost; what arrives too late after all goes out at once.
     pub fn skip_gap(&mut self) -> bool {
-        let gaps = self.stripes.iter().enumerate().filter(|(_, stripe)| stripe.waiters != NOBODY);
-        let distance = |stripe: &Stripe| self.queues[stripe.waiters as usize].awaited - stripe.next;
+        let gaps = self.stripes.iter().enumerate().filter(|(_, stripe)| stripe.first != NOBODY);
+        let distance = |stripe: &Stripe| self.queues[stripe.first as usize].awaited - stripe.next;
         let Some((index, _)) = gaps.min_by_key(|(_, stripe)| distance(stripe)) else { return false };
-        self.stripes[index].next = self.queues[self.stripes[index].waiters as usize].awaited;
+        self.stripes[index].next = self.queues[self.stripes[index].first as usize].awaited;
         self.wake(index);
         true
     }
@@ -162,7 +164,7 @@ impl<B: AsRef<[Event]>> Merger<B> {
                     // A smaller number belongs to a gap that was skipped.
                     if number == stripe.next {
                         stripe.next += 1;
-                        if stripe.waiters != NOBODY {
+                        if stripe.first != NOBODY {
                             self.wake(stripe_index);
                         }
                     }
@@ -178,8 +180,9 @@ impl<B: AsRef<[Event]>> Merger<B> {
 
     /// Puts a queue into the list of the stripe that its head waits for.
     fn wait(&mut self, index: u32, stripe: usize, number: u64) {
-        let mut before = NOBODY;
-        let mut after = self.stripes[stripe].waiters;
+        let Stripe { first, last, .. } = self.stripes[stripe];
+        let comes_last = first == NOBODY || self.queues[last as usize].awaited <= number;
+        let (mut before, mut after) = if comes_last { (last, NOBODY) } else { (NOBODY, first) };
         while after != NOBODY && self.queues[after as usize].awaited < number {
             before = after;
             after = self.queues[after as usize].next_waiter;
@@ -187,8 +190,11 @@ impl<B: AsRef<[Event]>> Merger<B> {
         let queue = &mut self.queues[index as usize];
         queue.awaited = number;
         queue.next_waiter = after;
+        if comes_last {
+            self.stripes[stripe].last = index;
+        }
         if before == NOBODY {
-            self.stripes[stripe].waiters = index;
+            self.stripes[stripe].first = index;
         } else {
             self.queues[before as usize].next_waiter = index;
         }
@@ -196,12 +202,15 @@ impl<B: AsRef<[Event]>> Merger<B> {
 
     /// Makes the first waiter of a stripe ready if its number has come.
     fn wake(&mut self, stripe: usize) {
-        let Stripe { next, waiters } = self.stripes[stripe];
-        let queue = &mut self.queues[waiters as usize];
+        let Stripe { next, first, .. } = self.stripes[stripe];
+        let queue = &mut self.queues[first as usize];
         if queue.awaited <= next {
             queue.state = State::Ready;
-            self.stripes[stripe].waiters = queue.next_waiter;
-            self.ready.push(waiters);
+            self.stripes[stripe].first = queue.next_waiter;
+            if queue.next_waiter == NOBODY {
+                self.stripes[stripe].last = NOBODY;
+            }
+            self.ready.push(first);
         }
     }
 

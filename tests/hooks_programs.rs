@@ -66,8 +66,12 @@ fn annotations_for_the_thread_sanitizer() {
 
 #[test]
 fn coverage_of_branches() {
-    check("coverage.c", Some("100\n1\n33\n25\n20\n16\n14\n12\n11\n10\n9\n8\n7\n7\n6\n6\n5\n5\n5\n5\n0\n5\n"), |family| match family {
-        "gcc" => vec!["-fsanitize-coverage=trace-pc,trace-cmp"],
-        _ => vec!["-fsanitize-coverage=trace-pc,trace-cmp,indirect-calls,trace-div,trace-gep"],
-    });
+    check(
+        "coverage.c",
+        Some("100\n1\n33\n25\n20\n16\n14\n12\n11\n10\n9\n8\n7\n7\n6\n6\n5\n5\n5\n5\n0\n5\n"),
+        |family| match family {
+            "gcc" => vec!["-fsanitize-coverage=trace-pc,trace-cmp"],
+            _ => vec!["-fsanitize-coverage=trace-pc,trace-cmp,indirect-calls,trace-div,trace-gep"],
+        },
+    );
 }

@@ -55,7 +55,9 @@ fn compilers_call_nothing_that_is_not_in_the_table() {
         for file in ["atomics.c", "accesses.c", "objects.cc", "annotations.c", "coverage.c"] {
             for level in ["-O0", "-O1", "-O2", "-O3"] {
                 let mut compiler = avmon_compiler(family, file);
-                succeed(compiler.args(["-Werror", level, coverage, "-mcx16", "-c", "-o"]).arg(&object).arg(source(file)));
+                succeed(
+                    compiler.args(["-Werror", level, coverage, "-mcx16", "-c", "-o"]).arg(&object).arg(source(file)),
+                );
                 called.extend(names(&object, &["--undefined-only"]).into_iter().filter(|name| is_hook(name)));
             }
         }

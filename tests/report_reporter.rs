@@ -110,8 +110,11 @@ impl Scene {
 
     fn reporter(&self, options: &Options) -> Bench {
         let printed = Printed::default();
-        let sinks =
-            Sinks { stderr: Box::new(printed.clone()), color: false, log: LogFile::new(Path::new("/"), &options.log_path, 4242) };
+        let sinks = Sinks {
+            stderr: Box::new(printed.clone()),
+            color: false,
+            log: LogFile::new(Path::new("/"), &options.log_path, 4242),
+        };
         let log = sinks.log.path().to_owned();
         let symbols = self.workshop.symbols(&self.told);
         Bench { reporter: Reporter::with_symbols(options, sinks, symbols).unwrap(), printed, log }
@@ -624,7 +627,8 @@ fn colour_changes_nothing_but_colour() {
     let report = |color| {
         let options = Options { log_path: format!("{}/log{color}", scene.dir()), ..scene.options() };
         let printed = Printed::default();
-        let sinks = Sinks { stderr: Box::new(printed.clone()), color, log: LogFile::new(Path::new("/"), &options.log_path, 1) };
+        let sinks =
+            Sinks { stderr: Box::new(printed.clone()), color, log: LogFile::new(Path::new("/"), &options.log_path, 1) };
         let symbols = scene.workshop.symbols(&scene.told);
         Reporter::with_symbols(&options, sinks, symbols).unwrap().violation(&scene.violation(ErrorKind::In), &scene);
         String::from_utf8(std::mem::take(&mut printed.0.lock().unwrap())).unwrap()

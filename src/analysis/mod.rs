@@ -32,7 +32,8 @@ pub enum Transaction {
     Function { inside: u64, call: u64 },
     /// A block marked in the source: the address of its label (0: none), and where it begins.
     Block { label: u64, pc: u64 },
-    /// The outermost critical section: its lock and where that was acquired.
+    /// The outermost critical section: its lock and where that was acquired. It is listed only where it matters: in the
+    /// culprit's stack, and in the stacks of a window of which it contains both acquires.
     Section { lock: u64, pc: u64 },
 }
 

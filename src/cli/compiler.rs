@@ -305,6 +305,11 @@ const WITH_VALUE: &[&str] = &[
     "-serialize-diagnostics",
 ];
 
+/// Whether files of a language named with `-x` are compiled. `none` goes back to judging them by their names.
+fn is_compiled(language: &str) -> bool {
+    !matches!(language, "none" | "assembler")
+}
+
 /// Sanitizers that cannot share a program with these hooks.
 const INCOMPATIBLE: &[&str] =
     &["address", "hwaddress", "kernel-address", "kernel-hwaddress", "leak", "memory", "dataflow"];
@@ -321,9 +326,8 @@ impl Job {
                 "-r" | "-Wl,-r" | "-Wl,--relocatable" => job.partial_link = true,
                 "-static" | "--static" | "-static-pie" => job.is_static = true,
                 "-m32" | "-m16" | "-mx32" => job.other_width = Some(argument.into_owned()),
-                "-" => job.sources = true,
                 "-fno-sanitize=thread" | "-fno-sanitize=all" => job.uninstrumented = true,
-                "-x" => language_is_given = arguments.next().is_some_and(|language| language != "none"),
+                "-x" => language_is_given = arguments.next().is_some_and(|language| is_compiled(&language)),
                 "-Xlinker" => {
                     job.linker_inputs = true;
                     arguments.next();
@@ -332,9 +336,9 @@ impl Job {
                     job.linker_inputs |= option == "-l";
                     arguments.next();
                 }
-                option if option.starts_with('-') => {
+                option if option.starts_with('-') && option != "-" => {
                     if let Some(language) = option.strip_prefix("-x") {
-                        language_is_given = language != "none";
+                        language_is_given = is_compiled(language);
                     } else if let Some(list) = option.strip_prefix("-fsanitize=") {
                         job.asks_for_thread_sanitizer |= list.split(',').any(|name| name == "thread");
                         let other = list.split(',').find(|name| INCOMPATIBLE.contains(name));
@@ -486,6 +490,8 @@ mod tests {
             ("-x c - -o a", true, true),
             ("-xc++ strange.name -c", true, false),
             ("-x c -x none a.o", false, true),
+            ("-x assembler - -c", false, false),
+            ("-x assembler code -o a", false, true),
             ("header.hpp -o header.hpp.gch", true, false),
             ("-o a.c", false, false),
             ("-include a.h", false, false),

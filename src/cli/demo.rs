@@ -40,10 +40,10 @@ in the program keeps the other thread from coming between the two acquires.";
 const READING: &str = "\
 How to read this:
   - The block is append(): the innermost function that contains both acquires of the lock.
-  - The first two operations are its acquires: the length is read under one, the bytes are copied
-    under the other. In between the lock is free.
-  - The third is the culprit: set_length() in the other thread takes the same lock and may run there.
-  - Then append() would copy 12 bytes of a text that has only 6: half of the copy is rubbish.
+  - Three stacks tell the story in the order that would go wrong. First append() reads the length
+    under the lock, and lets it go.
+  - In between, set_length() in the other thread takes the lock and makes the text shorter.
+  - Then append() takes the lock again and copies 12 bytes of a text that now has only 6.
   - The exit code is 66, so that a test run notices.";
 
 const THE_FIX: &str = "\
@@ -54,8 +54,8 @@ Built and run in the same way, the fixed program is silent and ends with its own
 
 const NEXT: &str = "\
 Now your own program:
-  avmon run -- ./program args         any dynamically linked program, as it is
-  CC='avmon cc' CXX='avmon c++' make  build so that each function is seen as a block, then run it so
+  avmon run -- ./program args         any dynamically linked program, just as it is
+  make CC='avmon cc' CXX='avmon c++'  build it so that each function is seen as a block, then run it
   avmon report avmon.log.PID          read the log of a run again
   avmon doctor                        what works on this machine";
 

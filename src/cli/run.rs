@@ -4,11 +4,12 @@ use super::exit::{ExitCode, Failure};
 use super::{environment, inherited, library, program, tell};
 use crate::options::{self, Options};
 use crate::report::rules::RulesError;
+use crate::report::sink::LogFile;
 use crate::report::specification::Specification;
 use crate::report::suppressions::Suppressions;
 use clap::{Arg, ArgMatches, Args, FromArgMatches};
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::{self, Path};
 
@@ -111,17 +112,19 @@ fn check_rules(options: &Options) -> Result<(), Failure> {
 
 /// Makes sure that the log can be written. The process keeps its id when it becomes the program.
 fn check_log(log_path: &str) -> Result<(), Failure> {
-    if log_path.is_empty() {
+    let log = LogFile::new(Path::new(""), log_path, std::process::id());
+    if !log.is_asked_for() {
         return Ok(());
     }
-    let path = format!("{log_path}.{}", std::process::id());
-    let is_new = !Path::new(&path).exists();
-    OpenOptions::new().append(true).create(true).open(&path).map_err(|error| {
+    let path = log.path();
+    let is_new = !path.exists();
+    log.check_writable().map_err(|error| {
+        let path = path.display();
         Failure::internal(format!("the log {path} cannot be written: {error}; choose another place with --log"))
     })?;
     if is_new {
         // Whether there is a log in the end is for the monitor to say.
-        let _ = fs::remove_file(&path);
+        let _ = fs::remove_file(path);
     }
     Ok(())
 }

@@ -11,6 +11,8 @@ exports! {
     avmon_block_end / 0 => block_end;
     avmon_lock_created / 1 => lock_created;
     avmon_lock_destroyed / 1 => lock_destroyed;
+    avmon_lock_code_begin => lock_code_begin;
+    avmon_lock_code_end => lock_code_end;
     avmon_lock_acquired / 2 => lock_acquired;
     avmon_lock_releasing / 2 => lock_releasing;
     avmon_order_signal / 1 => order_signal;
@@ -32,6 +34,15 @@ unsafe extern "C" fn lock_created(address: u64, pc: u64) {
 
 unsafe extern "C" fn lock_destroyed(address: u64, pc: u64) {
     runtime::record(Kind::LockDestroy, 0, address, pc);
+}
+
+/// What a custom lock is made of is not to be seen beside the lock itself.
+unsafe extern "C" fn lock_code_begin() {
+    runtime::ignore_sync(true);
+}
+
+unsafe extern "C" fn lock_code_end() {
+    runtime::ignore_sync(false);
 }
 
 fn mode_of(shared: c_int) -> u8 {

@@ -38,7 +38,7 @@ macro_rules! real_functions {
     };
 }
 
-/// pthread_cond_* exists twice in glibc, for two layouts; the default of `dlsym` may be the old one.
+/// `pthread_cond`_* exists twice in glibc, for two layouts; the default of `dlsym` may be the old one.
 const COND: Option<&std::ffi::CStr> = Some(c"GLIBC_2.3.2");
 
 fn find(name: &str, version: Option<&std::ffi::CStr>) -> *mut c_void {

@@ -20,7 +20,9 @@ unsafe fn create(
     create: impl FnOnce(Option<&'static Record>) -> c_int,
 ) -> c_int {
     process::start();
-    if !state::is_running() || unsafe { (*tls::tls()).gate } & tls::OURS != 0 {
+    // SAFETY: the thread's own state.
+    let is_ours = unsafe { (*tls::tls()).gate & tls::OURS != 0 };
+    if !state::is_running() || is_ours {
         return create(None);
     }
     // SAFETY: the thread's own state; a record lives as long as its thread.
@@ -88,7 +90,7 @@ pub unsafe extern "C" fn begin(record: *const Record) {
     crate::runtime::record::begin_thread(record.routine.addr() as u64);
 }
 
-/// No thread: the pthread_t is not one that we know.
+/// No thread: the `pthread_t` is not one that we know.
 const NOBODY: u64 = u64::MAX;
 
 /// Called by the shim before a join.

@@ -5,11 +5,7 @@
 //! reader may look into a chunk that is still being filled. A chunk changes hands (writer to reader when full, reader
 //! to the next writer when consumed) over a channel, which orders everything before the sending.
 
-#[cfg(loom)]
-use loom::{cell::UnsafeCell, sync::atomic::AtomicU32};
-#[cfg(not(loom))]
-use std::{cell::UnsafeCell, sync::atomic::AtomicU32};
-
+use super::sync::{AtomicU32, Cell, prefetch};
 use crate::event::{Event, ThreadId};
 use std::sync::atomic::Ordering;
 
@@ -18,17 +14,17 @@ pub const BYTES: usize = 16 * 1024;
 /// Events that fit into one.
 pub const EVENTS: usize = (BYTES - 64) / size_of::<Event>();
 
-/// The head of a chunk, then its slots.
-#[repr(C, align(64))]
-pub struct Chunk<const N: usize = EVENTS> {
-    published: AtomicU32,
-    thread: UnsafeCell<ThreadId>,
-    serial: UnsafeCell<u32>,
-    slots: [UnsafeCell<Event>; N],
-}
+/// How many slots ahead of the writer to ask for the memory.
+const PREFETCH: usize = 24;
 
-#[cfg(not(loom))]
-const _: () = assert!(size_of::<Chunk>() <= BYTES && std::mem::offset_of!(Chunk, slots) <= 64);
+/// The head of a chunk, then its slots. All zeroes is an empty one.
+#[repr(C)]
+pub struct Chunk<const N: usize = EVENTS> {
+    pub(super) published: AtomicU32,
+    pub(super) thread: Cell<ThreadId>,
+    pub(super) serial: Cell<u32>,
+    pub(super) slots: [Cell<Event>; N],
+}
 
 // SAFETY: the protocol in the module's comment: slots below `published` are never written again while they are
 // readable, and the other fields change only while one side owns the whole chunk.
@@ -37,10 +33,16 @@ unsafe impl<const N: usize> Send for Chunk<N> {}
 unsafe impl<const N: usize> Sync for Chunk<N> {}
 
 impl<const N: usize> Chunk<N> {
-    /// Makes an empty chunk for `thread`; `serial` counts that thread's chunks. The caller owns the chunk.
-    pub fn reset(&self, thread: ThreadId, serial: u32) {
-        set(&self.thread, thread);
-        set(&self.serial, serial);
+    /// Makes this an empty chunk for `thread`; `serial` counts that thread's chunks.
+    ///
+    /// # Safety
+    /// The caller owns the chunk: nobody else has it.
+    pub unsafe fn reset(&self, thread: ThreadId, serial: u32) {
+        // SAFETY: the contract.
+        unsafe {
+            self.thread.set(thread);
+            self.serial.set(serial);
+        }
         self.published.store(0, Ordering::Release);
     }
 
@@ -53,7 +55,7 @@ impl<const N: usize> Chunk<N> {
     #[must_use]
     pub unsafe fn has_room(chunk: *const Self) -> bool {
         // SAFETY: the contract; the count is the first field. Only this thread stores it, so relaxed is enough.
-        unsafe { (*(&raw const (*chunk).published)).load(Ordering::Relaxed) < N as u32 }
+        unsafe { (*chunk).published.load(Ordering::Relaxed) < N as u32 }
     }
 
     /// Appends an event and makes it visible.
@@ -63,16 +65,33 @@ impl<const N: usize> Chunk<N> {
     #[inline(always)]
     pub unsafe fn put(&self, event: Event) {
         let index = self.published.load(Ordering::Relaxed);
-        #[cfg(not(loom))]
         prefetch(self.slots.as_ptr().wrapping_add(index as usize + PREFETCH));
-        // SAFETY: the contract says that the index is in range.
-        set(unsafe { self.slots.get_unchecked(index as usize) }, event);
+        // SAFETY: the contract says that the index is in range; the slot is not published yet.
+        unsafe { self.slots.get_unchecked(index as usize).set(event) };
         self.published.store(index + 1, Ordering::Release);
     }
 
-    /// How many events can be read.
-    pub fn published(&self) -> usize {
-        (self.published.load(Ordering::Acquire) as usize).min(N)
+    /// The last two events that the writer put here, the older one first.
+    ///
+    /// # Safety
+    /// The caller is the chunk's one writer. `chunk` may be a lone count, as for `has_room`.
+    #[inline(always)]
+    pub unsafe fn last_two(chunk: *const Self) -> Option<(Event, Event)> {
+        // SAFETY: the contract; a count below N belongs to a real chunk, and its slots below it are filled.
+        unsafe {
+            let count = (*chunk).published.load(Ordering::Relaxed) as usize;
+            if !(2..N).contains(&count) {
+                return None;
+            }
+            let slots = &(*chunk).slots;
+            Some((slots.get_unchecked(count - 2).get(), slots.get_unchecked(count - 1).get()))
+        }
+    }
+
+    /// The slots that can be read.
+    pub fn published(&self) -> &[Cell<Event>] {
+        let count = self.published.load(Ordering::Acquire) as usize;
+        &self.slots[..count.min(N)]
     }
 
     /// Whose events these are, and which of that thread's chunks this is.
@@ -80,88 +99,13 @@ impl<const N: usize> Chunk<N> {
     /// # Safety
     /// The caller got the chunk through a synchronisation that comes after its `reset`.
     pub unsafe fn owner(&self) -> (ThreadId, u32) {
-        (get(&self.thread), get(&self.serial))
+        // SAFETY: the contract.
+        unsafe { (self.thread.get(), self.serial.get()) }
     }
 
     /// Copies the events that are published at and after `from`.
     pub fn copy_from(&self, from: usize, into: &mut Vec<Event>) {
-        let until = self.published();
-        into.extend(self.slots[..until].iter().skip(from).map(get));
-    }
-}
-
-#[cfg(not(loom))]
-impl Chunk {
-    /// The last two events that the writer put here, the older one first.
-    ///
-    /// # Safety
-    /// The caller is the chunk's one writer. `chunk` may be a lone count, as for `has_room`.
-    #[inline(always)]
-    pub unsafe fn last_two(chunk: *const Chunk) -> Option<(Event, Event)> {
-        // SAFETY: the contract; a count below EVENTS belongs to a real chunk, and its slots below it are filled.
-        unsafe {
-            let count = (*(&raw const (*chunk).published)).load(Ordering::Relaxed) as usize;
-            if !(2..EVENTS).contains(&count) {
-                return None;
-            }
-            let slots = (&raw const (*chunk).slots).cast::<Event>();
-            Some((slots.add(count - 2).read(), slots.add(count - 1).read()))
-        }
-    }
-
-    /// The published events, in place.
-    pub fn events(&self) -> &[Event] {
-        // SAFETY: an UnsafeCell<Event> has the layout of an Event, and published slots are not written any more.
-        unsafe { std::slice::from_raw_parts(self.slots.as_ptr().cast(), self.published()) }
-    }
-}
-
-/// A chunk outside the program, for tests of the protocol.
-#[cfg(any(loom, test))]
-#[allow(dead_code)]
-pub fn boxed<const N: usize>() -> Box<Chunk<N>> {
-    let empty = || UnsafeCell::new(Event::new(crate::event::Kind::Leave, 0, 0, 0, 0));
-    Box::new(Chunk {
-        published: AtomicU32::new(0),
-        thread: UnsafeCell::new(0),
-        serial: UnsafeCell::new(0),
-        slots: std::array::from_fn(|_| empty()),
-    })
-}
-
-/// How many slots ahead of the writer to ask for the memory.
-#[cfg(not(loom))]
-const PREFETCH: usize = 24;
-
-/// Asks for a slot's cache line, for writing. The worker's processor read it last; without this the next atomic
-/// operation of the program would wait for the line to come back. Never faults, whatever the address.
-#[cfg(not(loom))]
-#[inline(always)]
-fn prefetch(slot: *const UnsafeCell<Event>) {
-    // SAFETY: a hint without effect on memory.
-    unsafe { core::arch::asm!("prefetchw [{0}]", in(reg) slot, options(nostack, preserves_flags, readonly)) };
-}
-
-#[inline(always)]
-fn set<T>(cell: &UnsafeCell<T>, value: T) {
-    #[cfg(loom)]
-    // SAFETY: loom checks that nobody else is in the cell.
-    cell.with_mut(|place| unsafe { place.write(value) });
-    #[cfg(not(loom))]
-    // SAFETY: the chunk's protocol: only the writer is here, and the slot is not published yet.
-    unsafe {
-        cell.get().write(value);
-    }
-}
-
-#[inline(always)]
-fn get<T: Copy>(cell: &UnsafeCell<T>) -> T {
-    #[cfg(loom)]
-    // SAFETY: loom checks that no writer is in the cell.
-    return cell.with(|place| unsafe { place.read() });
-    #[cfg(not(loom))]
-    // SAFETY: the chunk's protocol: what is published is not written any more.
-    unsafe {
-        cell.get().read()
+        // SAFETY: published slots are written, and not written again while the reader has the chunk.
+        into.extend(self.published().iter().skip(from).map(|slot| unsafe { slot.get() }));
     }
 }

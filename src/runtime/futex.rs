@@ -9,7 +9,13 @@ pub fn wait(word: &AtomicU32, seen: u32, timeout: Duration) {
     let until = libc::timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
     // SAFETY: the word outlives the call, and FUTEX_WAIT only reads it.
     unsafe {
-        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG, seen, &raw const until);
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
+            seen,
+            &raw const until,
+        );
     }
 }
 

@@ -15,6 +15,7 @@ pub mod record;
 pub mod registry;
 mod signals;
 pub mod state;
+mod sync;
 pub mod tls;
 mod worker;
 

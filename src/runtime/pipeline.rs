@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 /// What the worker receives.
+#[derive(Clone, Copy)]
 pub enum Message {
     /// A chunk that its thread will not write to any more.
     Chunk(&'static Chunk),
@@ -28,6 +29,8 @@ pub struct Pipeline {
     freed: AtomicU32,
     waiting: AtomicU32,
 }
+
+const _: () = assert!(size_of::<Chunk>() <= BYTES);
 
 /// Chunks are mapped this many at a time.
 const SLAB: usize = 16;

@@ -327,7 +327,7 @@ pub fn acquire_mutex(lock: u64, pc: u64) {
     let t = tls();
     // SAFETY: the thread's own state, and its own chunk.
     unsafe {
-        if let Some((acquire, release)) = Chunk::last_two((*t).chunk)
+        if let Some((acquire, release)) = Chunk::<EVENTS>::last_two((*t).chunk)
             && release.object == lock
             && acquire.object == lock
             && acquire.pc == pc
@@ -357,6 +357,7 @@ unsafe fn is_repetition(t: *mut Tls, acquire: Event, release: Event) -> bool {
 /// Before a mutex is released: drops its acquire, if that was put off and nothing came since. False: the release must be
 /// recorded.
 #[inline(always)]
+#[must_use]
 pub fn drop_acquire(lock: u64) -> bool {
     let t = tls();
     // SAFETY: the thread's own state. Behind the gate no signal handler can record the acquire between look and drop.
@@ -385,7 +386,7 @@ pub fn signal_once(object: u64, pc: u64) {
     // SAFETY: the thread's own state, and its own chunk.
     let repeated = unsafe {
         !is_unsettled(t)
-            && Chunk::last_two((*t).chunk)
+            && Chunk::<EVENTS>::last_two((*t).chunk)
                 .is_some_and(|(_, last)| last.kind() == Some(Kind::Signal) && last.object == object)
     };
     if !repeated {
@@ -451,8 +452,8 @@ pub fn ignore_sync(enter: bool) {
 /// The thread with this state is being cancelled: what it does next, it does because of the canceller.
 pub fn cancel(record: &Record, pc: u64) {
     self::record(Kind::Signal, 0, std::ptr::from_ref(record).addr() as u64, pc);
-    // SAFETY: a thread that may be cancelled has not ended, so its state is there.
     if let Some(target) = std::ptr::NonNull::new(record.tls.load(Ordering::Acquire)) {
+        // SAFETY: a thread that may be cancelled has not ended, so its state is there.
         unsafe { cancelled(target.as_ptr()).store(1, Ordering::Release) };
     }
 }

@@ -113,7 +113,12 @@ fn new_record(
 }
 
 /// The record of a thread that the calling thread is about to create.
-pub fn create(parent: Option<ThreadId>, created_at: u64, routine: *mut libc::c_void, argument: *mut libc::c_void) -> &'static Record {
+pub fn create(
+    parent: Option<ThreadId>,
+    created_at: u64,
+    routine: *mut libc::c_void,
+    argument: *mut libc::c_void,
+) -> &'static Record {
     new_record(None, parent, created_at, routine, argument)
 }
 
@@ -130,7 +135,7 @@ pub fn enter(record: &'static Record) {
     set_pthread(record, unsafe { libc::pthread_self() });
 }
 
-/// Says which pthread_t the record's thread has. Both the new thread and its creator do, whoever is first.
+/// Says which `pthread_t` the record's thread has. Both the new thread and its creator do, whoever is first.
 pub fn set_pthread(record: &Record, pthread: u64) {
     if record.pthread.swap(pthread, Ordering::AcqRel) != pthread
         && let Some(registry) = registry().as_mut()
@@ -152,7 +157,7 @@ pub unsafe fn adopt(t: *mut Tls) {
     super::process::watch_thread_end();
 }
 
-/// The id of the thread with this pthread_t.
+/// The id of the thread with this `pthread_t`.
 #[must_use]
 pub fn find(pthread: u64) -> Option<ThreadId> {
     registry().as_ref()?.by_pthread.get(&pthread).copied()
@@ -207,7 +212,7 @@ pub fn count() -> u64 {
     registry().as_ref().map_or(0, |r| u64::from(r.next))
 }
 
-/// Forgets the pthread_t of a joined thread: a new one may get the same.
+/// Forgets the `pthread_t` of a joined thread: a new one may get the same.
 pub fn joined(id: ThreadId) {
     let mut registry = registry();
     let Some(registry) = registry.as_mut() else { return };

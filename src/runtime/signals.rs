@@ -57,7 +57,8 @@ extern "C" fn at_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _contex
         libc::sigaction(signal, &raw const default, std::ptr::null_mut());
         // A fault repeats by itself when the handler returns, with its own details for a core dump. What was sent
         // must be sent again; it is delivered when the handler returns and the signal is unblocked.
-        let is_fault = (*info).si_code > 0 && matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL);
+        let is_fault =
+            (*info).si_code > 0 && matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL);
         if !is_fault {
             libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), signal);
         }

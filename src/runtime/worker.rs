@@ -7,6 +7,7 @@
 use super::chunk::Chunk;
 use super::pipeline::{self, Message, Pipeline};
 use super::state::{self, State};
+use super::sync::as_events;
 use super::{early, futex, options, registry, say, tls};
 use crate::analysis::Analysis;
 use crate::analysis::sidetrack::{Config, SideTrack};
@@ -89,7 +90,8 @@ extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
         libc::prctl(libc::PR_SET_NAME, c"avmon".as_ptr());
     }
     let result = std::panic::catch_unwind(|| {
-        std::panic::set_hook(Box::new(|panic| say(&format!("avmon: internal error: {panic}\n"))));
+        // Readers of debug information may panic on broken files, and are caught; the default hook would print that.
+        std::panic::set_hook(Box::new(|_| {}));
         if let Some(pipeline) = pipeline::current() {
             match Worker::new(pipeline) {
                 Ok(mut worker) => worker.work(),
@@ -97,8 +99,10 @@ extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
             }
         }
     });
-    if result.is_err() {
-        say("avmon: the monitor switched itself off; the program goes on\n");
+    if let Err(panic) = result {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+        say(&format!("avmon: internal error: {text}; the monitor switched itself off, the program goes on\n"));
     }
     state::set_state(State::Dead);
     if let Some(pipeline) = pipeline::current() {
@@ -119,7 +123,8 @@ enum Batch {
 impl AsRef<[Event]> for Batch {
     fn as_ref(&self) -> &[Event] {
         match self {
-            Batch::Chunk { chunk, from, .. } => chunk.events().get(*from..).unwrap_or(&[]),
+            // SAFETY: the chunk came over the channel: its thread writes it no more, and it is given back only by our drop.
+            Batch::Chunk { chunk, from, .. } => unsafe { as_events(chunk.published().get(*from..).unwrap_or(&[])) },
             Batch::Copy(events) => events,
         }
     }
@@ -199,8 +204,9 @@ impl Worker {
             match self.pipeline.messages().recv_timeout(poll) {
                 Ok(message) => {
                     self.take(message);
-                    let more: Vec<Message> = self.pipeline.messages().try_iter().take(BURST).collect();
-                    more.into_iter().for_each(|message| self.take(message));
+                    for message in self.pipeline.messages().try_iter().take(BURST) {
+                        self.take(message);
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => busy = self.take_open_chunks(),
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -222,8 +228,9 @@ impl Worker {
         debug_assert_eq!(progress.serial, serial);
         let from = std::mem::take(&mut progress.copied);
         progress.serial = serial + 1;
-        let ends = chunk.events().last().is_some_and(|event| event.kind() == Some(Kind::End));
-        self.merger.push(thread, Batch::Chunk { chunk, from, pipeline: self.pipeline });
+        let batch = Batch::Chunk { chunk, from, pipeline: self.pipeline };
+        let ends = batch.as_ref().last().is_some_and(|event| event.kind() == Some(Kind::End));
+        self.merger.push(thread, batch);
         if ends {
             self.progress.remove(&thread);
         }
@@ -316,8 +323,9 @@ impl Worker {
     fn take_all(&mut self) {
         // A chunk that is sent between the two steps makes its successor wait for the next round.
         for _ in 0..2 {
-            let messages: Vec<Message> = self.pipeline.messages().try_iter().collect();
-            messages.into_iter().for_each(|message| self.take(message));
+            for message in self.pipeline.messages().try_iter() {
+                self.take(message);
+            }
             self.analyse();
             self.take_open_chunks();
             self.analyse();
@@ -331,7 +339,7 @@ impl Worker {
             unseen: state::UNSEEN.load(Ordering::Relaxed),
             order_gaps: self.order_gaps,
             threads: registry::count(),
-            locks: self.analysis.locks() as u64,
+            locks: self.analysis.footprint().locks as u64,
             duration: self.started.elapsed(),
         };
         self.reporter.finish(&totals, &mut self.analysis.counts().iter().map(|(&key, &count)| (key, count)));

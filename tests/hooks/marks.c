@@ -6,6 +6,8 @@ int main(void) {
     AVMON_LOCK_CREATED(&lock);
     for (int i = 0; i < 2; i++) {
         AVMON_ATOMIC_BEGIN("a label");
+        AVMON_LOCK_CODE_BEGIN();
+        AVMON_LOCK_CODE_END();
         AVMON_LOCK_ACQUIRED(&lock);
         AVMON_LOCK_RELEASING(&lock);
         AVMON_LOCK_ACQUIRED_SHARED(&lock);

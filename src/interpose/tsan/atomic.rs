@@ -28,6 +28,7 @@ impl Order {
     const CONSUME: u16 = 1;
     const ACQUIRE: u16 = 2;
     const RELEASE: u16 = 3;
+    const SEQ_CST: u16 = 5;
 
     fn code(self) -> u16 {
         self.0 as u16
@@ -43,7 +44,7 @@ impl Order {
     }
 
     fn is_sequential(self) -> bool {
-        self.code() > 4
+        self.code() >= Order::SEQ_CST
     }
 
     /// The order side of a store or read-modify-write that is about to happen.
@@ -336,4 +337,26 @@ exports! {
     __tsan_atomic128_compare_exchange_strong => compare_exchange_128_in_place;
     __tsan_atomic128_compare_exchange_weak => compare_exchange_128_in_place;
     __tsan_atomic128_compare_exchange_val => compare_exchange_128_val;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_read_as_the_compilers_number_them() {
+        for (name, code, acquires, releases, is_sequential) in [
+            ("relaxed", 0, false, false, false),
+            ("consume", 1, true, false, false),
+            ("acquire", 2, true, false, false),
+            ("release", 3, false, true, false),
+            ("acq_rel", 4, true, true, false),
+            ("seq_cst", 5, true, true, true),
+            ("acquire with lock elision", 2 | 1 << 16, true, false, false),
+        ] {
+            let order = Order(code);
+            let read = (order.acquires(), order.releases(), order.is_sequential());
+            assert_eq!(read, (acquires, releases, is_sequential), "{name}");
+        }
+    }
 }

@@ -199,7 +199,7 @@ fn x264(place: &Place) -> Result<String, String> {
 fn git(place: &Place) -> Result<String, String> {
     place.run("git", &["init", "-q", "-b", "main", "repository"])?;
     for number in 0..150 {
-        let text: String = (0..60).map(|line| format!("{} {}\n", line * number, line % 7)).collect();
+        let text = (0..60).map(|line| format!("{} {}", line * number, line % 7)).collect::<Vec<_>>().join("\n");
         place.write(&format!("repository/file{number}"), text)?;
     }
     let git = |arguments: &[&str]| {

@@ -124,7 +124,7 @@ impl Example {
         Err(format!("the fixed twin is not clean\n{monitored}\nfindings:\n{}", findings::show(&found)))
     }
 
-    /// The examples are about atomicity: ThreadSanitizer, a race detector, has nothing to say about them.
+    /// The examples are about atomicity: the race detector of gcc has nothing to say about them.
     fn is_race_free(&self, twin: &str) -> Result<(), String> {
         let temporary = tempfile::tempdir().map_err(|error| error.to_string())?;
         let program = temporary.path().join(twin);

@@ -78,7 +78,7 @@ pub fn read(directory: &Path) -> Result<Vec<Finding>, String> {
 
 /// Lists findings, one per line.
 pub fn show(findings: &[Finding]) -> String {
-    findings.iter().map(|finding| format!("  {finding}\n")).collect()
+    findings.iter().map(|finding| format!("  {finding}")).collect::<Vec<_>>().join("\n")
 }
 
 /// Checks that the acquires of `finding` are at the lines that the source marks with `/* first */`, `/* second */` and

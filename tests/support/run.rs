@@ -1,6 +1,6 @@
 //! Runs a program to its end, whatever the end is, within a time limit.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::io::Read;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -143,7 +143,9 @@ fn backtraces(leader: u32) -> String {
             .output();
         match output {
             Ok(output) => text += &String::from_utf8_lossy(&output.stdout),
-            Err(error) => text += &format!("(gdb was not there to show process {pid}: {error})\n"),
+            Err(error) => {
+                let _ = writeln!(text, "(gdb was not there to show process {pid}: {error})");
+            }
         }
     }
     text

@@ -81,7 +81,7 @@ pub fn connect(port: u16) -> Result<TcpStream, String> {
 pub fn ask(stream: &mut TcpStream, request: &str, end: &str) -> Result<String, String> {
     stream.write_all(request.as_bytes()).map_err(|error| format!("cannot send: {error}"))?;
     let mut answer = Vec::new();
-    let mut buffer = [0; 65536];
+    let mut buffer = [0; 16384];
     while end.is_empty() || !answer.ends_with(end.as_bytes()) {
         let so_far = || String::from_utf8_lossy(&answer).into_owned();
         match stream.read(&mut buffer) {

@@ -1,5 +1,6 @@
 // A window that the program survives long enough: after SIGKILL the log has it.
 // exit: SIGKILL
+// variants: instrumented
 // finds: update strong after
 #include "shared_value.h"
 #include <signal.h>
@@ -33,7 +34,7 @@ int main(void)
     OK(pthread_join(a, NULL));
     OK(pthread_join(b, NULL));
     // The log is behind the program by as much as the analysis is.
-    sleep_ms(1000);
+    sleep_ms(5000);
     raise(SIGKILL);
     return 0;
 }

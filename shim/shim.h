@@ -60,6 +60,7 @@ AVMON_PRIVATE void avmon_join_end(uint64_t id, uintptr_t pc);
 AVMON_PRIVATE void avmon_signal(const void *object, uintptr_t pc);
 AVMON_PRIVATE void avmon_await(const void *object, uintptr_t pc);
 AVMON_PRIVATE void avmon_refused(const void *object, uintptr_t pc);
+AVMON_PRIVATE void avmon_cancellable(int asynchronous);
 AVMON_PRIVATE void avmon_resolve(void);
 
 /* Only start routine and argument are read here; the rest of the registry's entry is Rust's. */

@@ -81,6 +81,7 @@ exports! {
     pthread_tryjoin_np / 2 => thread::pthread_tryjoin_np;
     pthread_timedjoin_np / 3 => shim::avmon_pthread_timedjoin_np;
     pthread_clockjoin_np / 4 => shim::avmon_pthread_clockjoin_np;
+    pthread_setcanceltype => shim::avmon_pthread_setcanceltype;
     pthread_cancel / 1 => thread::pthread_cancel;
     pthread_setname_np / 2 => thread::pthread_setname_np;
     thrd_create / 3 => thread::thrd_create;
@@ -92,6 +93,8 @@ exports! {
     _exit => process::exit_now;
     _Exit => process::exit_now;
     quick_exit => process::quick_exit;
+    sigaction => process::sigaction;
+    signal => process::signal;
     abort => process::abort;
 }
 

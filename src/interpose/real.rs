@@ -92,6 +92,8 @@ real_functions! {
     mtx_destroy: fn(Object), None;
     cnd_signal: fn(Object) -> c_int, None;
     cnd_broadcast: fn(Object) -> c_int, None;
+    sigaction: fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int, None;
+    signal: fn(c_int, libc::sighandler_t) -> libc::sighandler_t, None;
     _exit: fn(c_int) -> !, None;
     quick_exit: fn(c_int) -> !, None;
     abort: fn() -> !, None;

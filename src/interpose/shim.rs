@@ -25,6 +25,7 @@ callbacks! {
     "avmon_signal" => signal;
     "avmon_await" => await_object;
     "avmon_refused" => refused;
+    "avmon_cancellable" => cancellable;
     "avmon_resolve" => super::resolve_from_c;
 }
 
@@ -38,6 +39,10 @@ extern "C" fn await_object(object: u64, pc: u64) {
 
 extern "C" fn refused(object: u64, pc: u64) {
     record(Kind::Refused, 0, object, pc);
+}
+
+extern "C" fn cancellable(asynchronous: libc::c_int) {
+    crate::runtime::record::set_cancellable(asynchronous != 0);
 }
 
 // What Rust calls, or exports, from C.
@@ -57,6 +62,7 @@ unsafe extern "C" {
     pub fn avmon_pthread_timedjoin_np();
     pub fn avmon_pthread_clockjoin_np();
     pub fn avmon_thrd_join();
+    pub fn avmon_pthread_setcanceltype();
     pub fn avmon_sem_wait();
     pub fn avmon_sem_timedwait();
     pub fn avmon_sem_clockwait();

@@ -65,16 +65,22 @@ pub extern "C" fn begin_stack() -> libc::c_int {
 /// Gives the calling thread's stack back, at its end.
 pub fn end_stack() {
     let t = tls();
-    // SAFETY: the thread's own state; without a base no pointer is used.
+    // SAFETY: the thread's own state; without a base no pointer is used. A signal handler that comes in between must
+    // not find a stack that is gone, so the pointers go first.
     unsafe {
-        unmap_stack((*t).base);
+        let base = (*t).base;
         forget_stack(t);
+        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
+        unmap_stack(base);
     }
 }
 
 unsafe fn forget_stack(t: *mut Tls) {
     // SAFETY: the caller owns the state.
     unsafe {
+        // First what the entry hook looks at: with no room it takes the slow way, and that finds the thread ended.
+        (*t).end = (*t).top;
+        std::sync::atomic::compiler_fence(std::sync::atomic::Ordering::SeqCst);
         (*t).top = std::ptr::null_mut();
         (*t).low = std::ptr::null_mut();
         (*t).end = std::ptr::null_mut();

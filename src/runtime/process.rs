@@ -49,7 +49,19 @@ fn arm() {
         libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child));
         make_end_key();
     }
+    reserve_key_of_std();
     state::set_state(State::Armed);
+}
+
+/// Rust's standard library takes a key of the process for its thread-local destructors when it first needs one. Later
+/// the program may have used them all up.
+fn reserve_key_of_std() {
+    struct HasDestructor;
+    impl Drop for HasDestructor {
+        fn drop(&mut self) {}
+    }
+    thread_local!(static TOUCHED: HasDestructor = const { HasDestructor });
+    TOUCHED.with(|_| ());
 }
 
 /// Starts the worker, when the program creates its first thread.
@@ -91,6 +103,11 @@ unsafe extern "C" fn at_thread_end(round: *mut libc::c_void) {
     }
     record::end_thread();
     fiber::end_stack();
+    if registry::is_empty()
+        && let Some(pipeline) = pipeline::current()
+    {
+        pipeline.wake_worker();
+    }
 }
 
 fn make_end_key() {
@@ -116,6 +133,9 @@ static HEAP_LOCKED_FOR_FORK: AtomicBool = AtomicBool::new(false);
 
 /// The only lock taken over a fork is the heap's: it is never held while waiting for anything.
 unsafe extern "C" fn before_fork() {
+    // The handlers of libraries that were loaded earlier run inside ours, and may lock. Recording that could need the
+    // heap; and their acquires and releases are paired, so leaving out both leaves nothing open.
+    record::ignore_sync(true);
     HEAP_LOCKED_FOR_FORK.store(HEAP.lock_for_fork(), Ordering::Relaxed);
 }
 
@@ -123,6 +143,7 @@ unsafe extern "C" fn after_fork_in_parent() {
     if HEAP_LOCKED_FOR_FORK.swap(false, Ordering::Relaxed) {
         HEAP.unlock_after_fork();
     }
+    record::ignore_sync(false);
 }
 
 /// The child has one thread, no worker, and memory in which other threads stopped in the middle of anything. All
@@ -132,6 +153,7 @@ unsafe extern "C" fn after_fork_in_child() {
     if sound {
         HEAP.unlock_after_fork();
     }
+    record::ignore_sync(false);
     let was = state::state();
     if was == State::Off {
         return;

@@ -6,7 +6,7 @@
 use super::chunk::{Chunk, EVENTS};
 use super::registry::{self, Record};
 use super::state::{self, State, UNSEEN};
-use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, tls};
+use super::tls::{BUSY, CANCELLABLE, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, tls};
 use super::{early, pipeline};
 use crate::event::{Event, Kind, Mode, STRIPES, stripe_of};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
@@ -271,6 +271,9 @@ pub fn begin_thread(start_routine: u64) {
 
 /// Last event of a thread. From now on it is not recorded any more.
 pub fn end_thread() {
+    // Whatever the thread was torn out of is over.
+    // SAFETY: the thread's own state.
+    unsafe { (*tls()).gate &= OURS };
     with_gate(|t| {
         // SAFETY: the gate is ours.
         unsafe {
@@ -377,11 +380,23 @@ pub fn drop_acquire(lock: u64) -> bool {
 }
 
 /// A release that may repeat: a second signal on one object right after the first says nothing new.
-#[inline]
+#[inline(always)]
 pub fn signal_once(object: u64, pc: u64) {
-    if !state::is_running() {
-        return;
+    if may_record() {
+        signal_once_now(object, pc);
     }
+}
+
+/// Whether a hook that sits in the middle of the program's own code should go on. Such a hook looks first and only then
+/// calls a function that cannot unwind: so it has no frame that an asynchronous cancellation could not pass.
+#[inline(always)]
+fn may_record() -> bool {
+    // SAFETY: the thread's own state.
+    state::is_running() && unsafe { (*tls()).gate } == 0
+}
+
+#[inline(never)]
+extern "C" fn signal_once_now(object: u64, pc: u64) {
     let t = tls();
     // SAFETY: the thread's own state, and its own chunk.
     let repeated = unsafe {
@@ -396,11 +411,15 @@ pub fn signal_once(object: u64, pc: u64) {
 
 /// An acquire that may be said later: it is emitted, numbered, before the thread's next event. It only matters to
 /// what the thread does next, and a later number can only add order; so a thread that spins emits one, not millions.
-#[inline]
+#[inline(always)]
 pub fn await_later(object: u64) {
-    if !state::is_running() {
-        return;
+    if may_record() {
+        await_later_now(object);
     }
+}
+
+#[inline(never)]
+extern "C" fn await_later_now(object: u64) {
     with_gate(|t| {
         // SAFETY: the gate is ours; the count is at most the array's length.
         unsafe {
@@ -432,6 +451,16 @@ pub fn fence_release() {
 pub fn has_release_fence() -> bool {
     // SAFETY: the thread's own state.
     unsafe { (*tls()).fenced != 0 }
+}
+
+/// The thread's cancellation became asynchronous, or no longer is. While it is, the program may call next to nothing, and
+/// no hook may do more than look at the gate: it could be torn out of anything.
+pub fn set_cancellable(cancellable: bool) {
+    let t = tls();
+    // SAFETY: the thread's own state.
+    unsafe {
+        (*t).gate = if cancellable { (*t).gate | CANCELLABLE } else { (*t).gate & !CANCELLABLE };
+    }
 }
 
 /// Enters (`true`) or leaves a stretch in which synchronisation is an implementation detail of an annotated lock.

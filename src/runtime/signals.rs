@@ -46,6 +46,12 @@ pub fn install() {
     }
 }
 
+/// Whether this is the handler that `install` installed.
+#[must_use]
+pub fn is_ours(handler: libc::sighandler_t) -> bool {
+    handler == at_signal as *const () as usize
+}
+
 extern "C" fn at_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: only async-signal-safe calls; the kernel gave us `info`.
     unsafe {

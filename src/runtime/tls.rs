@@ -43,6 +43,8 @@ const _: () = assert!(size_of::<Tls>() == 176, "mirrors shim.h");
 pub const BUSY: u32 = 1;
 /// Gate bit: this thread is the monitor's own, or has ended, and is never recorded.
 pub const OURS: u32 = 2;
+/// Gate bit: the thread can be cancelled at any instruction, and so may call nothing that we would record.
+pub const CANCELLABLE: u32 = 1 << 31;
 /// Gate step: the thread is inside an annotated lock, whose inner synchronisation is not to be seen.
 pub const IGNORE_STEP: u32 = 4;
 

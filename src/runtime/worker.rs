@@ -217,7 +217,20 @@ impl Worker {
             if self.answer_request() {
                 return;
             }
+            if registry::is_empty() && is_alone() {
+                self.end_process();
+            }
         }
+    }
+
+    /// When the last thread of a process ends, libc ends the process with status 0. It takes us for a thread of the
+    /// program, so this falls to us.
+    fn end_process(&mut self) -> ! {
+        self.finish();
+        state::set_state(State::Dead);
+        let code = if strong_findings() > 0 { options().exitcode } else { 0 };
+        // SAFETY: what libc would have called, in the thread that is left.
+        unsafe { libc::exit(i32::from(code)) }
     }
 
     fn take(&mut self, message: Message) {
@@ -299,24 +312,30 @@ impl Worker {
         }
         let tickets = TICKETS.load(Ordering::Acquire);
         let wanted = WANTED.swap(0, Ordering::AcqRel);
-        self.take_all();
         if wanted == Request::Finish as u32 {
-            for _ in 0..FINAL_TRIES {
-                if self.merger.pending() == 0 {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(1));
-                self.take_all();
-            }
-            while self.merger.pending() > 0 && self.merger.skip_gap() {
-                self.order_gaps += 1;
-                self.analyse();
-            }
-            self.summarise();
+            self.finish();
+        } else {
+            self.take_all();
         }
         DONE.store(tickets, Ordering::Release);
         futex::wake(&DONE);
         wanted == Request::Finish as u32
+    }
+
+    fn finish(&mut self) {
+        self.take_all();
+        for _ in 0..FINAL_TRIES {
+            if self.merger.pending() == 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+            self.take_all();
+        }
+        while self.merger.pending() > 0 && self.merger.skip_gap() {
+            self.order_gaps += 1;
+            self.analyse();
+        }
+        self.summarise();
     }
 
     /// Takes what every thread has published by now.
@@ -352,6 +371,18 @@ fn halt(reporter: &mut Reporter) -> ! {
     let code = options().exitcode;
     // SAFETY: ends the process.
     unsafe { real::_exit()(if code == 0 { 1 } else { i32::from(code) }) }
+}
+
+/// Whether every other thread of the process has left. The main thread stays as a zombie when it ends first.
+fn is_alone() -> bool {
+    // SAFETY: no preconditions.
+    let me = unsafe { libc::gettid() }.to_string();
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return false };
+    tasks.flatten().filter(|task| task.file_name() != *me).all(|task| {
+        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+        // The state follows the name, which is in parentheses and may contain anything. No stat: it left just now.
+        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
+    })
 }
 
 /// The threads of this process, for reports.

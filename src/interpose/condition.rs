@@ -2,7 +2,7 @@
 //! can be cancelled, are in `shim/wait.c`.
 
 use super::real::{self, Object};
-use crate::event::{Kind, Mode};
+use crate::event::{Kind, RESUMED};
 use crate::runtime::record;
 use libc::{EAGAIN, c_int};
 
@@ -35,7 +35,7 @@ pub extern "C" fn wait_end(condition: u64, lock: u64, woken: c_int, pc: u64) {
         record(Kind::Await, 0, condition, pc);
     }
     record(Kind::Interfere, 0, 0, pc);
-    record(Kind::Acquire, Mode::Exclusive as u8, lock, pc);
+    record(Kind::Acquire, RESUMED, lock, pc);
 }
 
 pub unsafe extern "C" fn pthread_barrier_wait(barrier: Object, pc: u64) -> c_int {

@@ -5,7 +5,7 @@
 //! monitored, see `runtime::environment`.
 
 use super::real;
-use crate::runtime::{process, signals};
+use crate::runtime::{fiber, process, signals};
 use libc::c_int;
 
 pub unsafe extern "C" fn exit_now(status: c_int) -> ! {
@@ -46,6 +46,19 @@ pub unsafe extern "C" fn signal(number: c_int, handler: libc::sighandler_t) -> l
     // SAFETY: the program's own call.
     let old = unsafe { real::signal()(number, handler) };
     if signals::is_ours(old) { libc::SIG_DFL } else { old }
+}
+
+/// The functions of each context are a stack of their own.
+pub extern "C" fn before_makecontext(context: usize) {
+    fiber::make_context(context);
+}
+
+pub extern "C" fn before_swapcontext(from: usize, to: usize) {
+    fiber::swap_context(from, to);
+}
+
+pub extern "C" fn before_setcontext(to: usize) {
+    fiber::swap_context(0, to);
 }
 
 /// A successful exec ends this program, and the worker with it.

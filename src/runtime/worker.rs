@@ -8,7 +8,7 @@ use super::chunk::Chunk;
 use super::pipeline::{self, Message, Pipeline};
 use super::state::{self, State};
 use super::sync::as_events;
-use super::{early, futex, options, registry, say, tls};
+use super::{descriptors, early, futex, options, registry, say, tasks, tls};
 use crate::analysis::Analysis;
 use crate::analysis::sidetrack::{Config, SideTrack};
 use crate::event::{Event, Kind, ThreadId};
@@ -89,6 +89,7 @@ extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
         (*tls::tls()).gate = tls::OURS | tls::BUSY;
         libc::prctl(libc::PR_SET_NAME, c"avmon".as_ptr());
     }
+    descriptors::isolate();
     let result = std::panic::catch_unwind(|| {
         // Readers of debug information may panic on broken files, and are caught; the default hook would print that.
         std::panic::set_hook(Box::new(|_| {}));
@@ -208,7 +209,10 @@ impl Worker {
                         self.take(message);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => busy = self.take_open_chunks(),
+                Err(RecvTimeoutError::Timeout) => {
+                    busy = self.take_open_chunks();
+                    descriptors::follow_stderr();
+                }
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             busy |= self.analyse();
@@ -217,7 +221,7 @@ impl Worker {
             if self.answer_request() {
                 return;
             }
-            if registry::is_empty() && is_alone() {
+            if registry::is_empty() && tasks::is_alone() {
                 self.end_process();
             }
         }
@@ -371,18 +375,6 @@ fn halt(reporter: &mut Reporter) -> ! {
     let code = options().exitcode;
     // SAFETY: ends the process.
     unsafe { real::_exit()(if code == 0 { 1 } else { i32::from(code) }) }
-}
-
-/// Whether every other thread of the process has left. The main thread stays as a zombie when it ends first.
-fn is_alone() -> bool {
-    // SAFETY: no preconditions.
-    let me = unsafe { libc::gettid() }.to_string();
-    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return false };
-    tasks.flatten().filter(|task| task.file_name() != *me).all(|task| {
-        let stat = std::fs::read_to_string(task.path().join("stat")).unwrap_or_default();
-        // The state follows the name, which is in parentheses and may contain anything. No stat: it left just now.
-        stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
-    })
 }
 
 /// The threads of this process, for reports.

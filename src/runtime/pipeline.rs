@@ -22,8 +22,10 @@ pub struct Pipeline {
     from_threads: Receiver<Message>,
     /// A stack: the chunk that was used last is the one most likely still in a cache.
     free: Mutex<Vec<&'static Chunk>>,
-    chunks: AtomicU32,
-    most_chunks: u32,
+    /// Chunks that were sent and not given back yet. Only these are bounded: a chunk that its thread still fills comes
+    /// back when the program likes, so waiting for one could be waiting for ever.
+    in_transit: AtomicU32,
+    most_in_transit: u32,
     lossy: bool,
     /// Advances whenever a chunk becomes free, for threads that wait for one.
     freed: AtomicU32,
@@ -58,13 +60,13 @@ impl Pipeline {
     #[must_use]
     pub fn new(buffer_mb: u32, lossy: bool) -> Pipeline {
         let (to_worker, from_threads) = unbounded();
-        let most_chunks = (u64::from(buffer_mb.max(1)) * 1024 * 1024 / BYTES as u64).min(u64::from(u32::MAX)) as u32;
+        let most_in_transit = (u64::from(buffer_mb.max(1)) * 1024 * 1024 / BYTES as u64).min(u64::from(u32::MAX)) as u32;
         Pipeline {
             to_worker,
             from_threads,
             free: Mutex::new(Vec::new()),
-            chunks: AtomicU32::new(0),
-            most_chunks,
+            in_transit: AtomicU32::new(0),
+            most_in_transit,
             lossy,
             freed: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
@@ -77,6 +79,7 @@ impl Pipeline {
     }
 
     pub fn send_chunk(&self, chunk: &'static Chunk) {
+        self.in_transit.fetch_add(1, Ordering::Relaxed);
         // Cannot fail: this pipeline holds the receiver.
         let _ = self.to_worker.send(Message::Chunk(chunk));
     }
@@ -94,12 +97,13 @@ impl Pipeline {
                 return chunk;
             }
             let seen = self.freed.load(Ordering::Acquire);
-            if self.chunks.load(Ordering::Relaxed) < self.most_chunks {
+            let in_transit = self.in_transit.load(Ordering::Relaxed);
+            if in_transit < self.most_in_transit {
                 if self.map_slab() {
                     continue;
                 }
-                // Out of memory: go on with what there is, if there is anything.
-                if self.chunks.load(Ordering::Relaxed) == 0 {
+                // Out of memory: go on with what comes back, if anything does.
+                if in_transit == 0 {
                     return None;
                 }
             }
@@ -117,6 +121,7 @@ impl Pipeline {
     /// Gives a consumed chunk back.
     pub fn recycle(&self, chunk: &'static Chunk) {
         self.free_chunks().push(chunk);
+        self.in_transit.fetch_sub(1, Ordering::Relaxed);
         self.freed.fetch_add(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) != 0 {
             futex::wake(&self.freed);
@@ -144,7 +149,6 @@ impl Pipeline {
         if address == libc::MAP_FAILED {
             return false;
         }
-        self.chunks.fetch_add(SLAB as u32, Ordering::Relaxed);
         // SAFETY: inside the mapping, aligned, zeroed (a valid empty chunk), and never unmapped.
         self.free_chunks().extend((0..SLAB).map(|i| unsafe { &*address.byte_add(i * BYTES).cast::<Chunk>() }));
         true

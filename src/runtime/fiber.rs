@@ -1,6 +1,7 @@
 //! Function stacks, and fibers: several of them that take turns on one thread.
 
 use super::record::{record, with_gate};
+use super::signals::Blocked;
 use super::state::{self, State};
 use super::tls::{Frame, OURS, Tls, tls};
 use crate::event::Kind;
@@ -87,6 +88,7 @@ unsafe fn forget_stack(t: *mut Tls) {
 /// A new fiber, with an empty stack.
 #[must_use]
 pub fn create() -> *mut Fiber {
+    let _blocked = Blocked::new();
     let null = std::ptr::null_mut;
     Box::into_raw(Box::new(Fiber { top: null(), end: null(), base: null(), overflow: 0 }))
 }
@@ -110,6 +112,7 @@ pub fn current() -> *mut Fiber {
 /// `fiber` came from [`create`] and is not used any more.
 pub unsafe fn destroy(fiber: *mut Fiber) {
     if !fiber.is_null() {
+        let _blocked = Blocked::new();
         // SAFETY: the contract.
         let fiber = unsafe { Box::from_raw(fiber) };
         unmap_stack(fiber.base);

@@ -1,6 +1,7 @@
 //! From the threads to the worker: whole chunks over a channel, and empty ones back.
 
 use super::chunk::{BYTES, Chunk};
+use super::signals::Blocked;
 use super::{futex, state};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -78,19 +79,20 @@ impl Pipeline {
         &self.from_threads
     }
 
-    pub fn send_chunk(&self, chunk: &'static Chunk) {
+    /// Sends a chunk that its thread will not write to any more. Sending may allocate, hence the blocked signals.
+    pub fn send_chunk(&self, chunk: &'static Chunk, _: &Blocked) {
         self.in_transit.fetch_add(1, Ordering::Relaxed);
         // Cannot fail: this pipeline holds the receiver.
         let _ = self.to_worker.send(Message::Chunk(chunk));
     }
 
-    pub fn wake_worker(&self) {
+    pub fn wake_worker(&self, _: &Blocked) {
         let _ = self.to_worker.send(Message::Wake);
     }
 
     /// An empty chunk. When there is none the thread waits for the worker, or in lossy mode gets `None`.
     /// `None` also when memory is out, or the monitor ends while waiting.
-    pub fn fresh_chunk(&self) -> Option<&'static Chunk> {
+    pub fn fresh_chunk(&self, blocked: &Blocked) -> Option<&'static Chunk> {
         loop {
             let chunk = self.free_chunks().pop();
             if chunk.is_some() {
@@ -112,7 +114,7 @@ impl Pipeline {
             }
             self.waiting.fetch_add(1, Ordering::SeqCst);
             if self.free_chunks().is_empty() {
-                futex::wait(&self.freed, seen, Duration::from_millis(50));
+                blocked.lifted(|| futex::wait(&self.freed, seen, Duration::from_millis(50)));
             }
             self.waiting.fetch_sub(1, Ordering::SeqCst);
         }

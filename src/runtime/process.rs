@@ -57,6 +57,7 @@ pub fn start() {
     if state::state() != State::Armed || !state::is_armed_process() {
         return;
     }
+    let _blocked = signals::Blocked::new();
     let options = super::options();
     pipeline::install(Pipeline::new(options.buffer_mb, options.lossy));
     if !state::change_state(State::Armed, State::Running) {
@@ -186,7 +187,7 @@ fn ask(request: worker::Request) {
     let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
     let ticket = worker::request(request);
     if let Some(pipeline) = pipeline::current() {
-        pipeline.wake_worker();
+        pipeline.wake_worker(&signals::Blocked::new());
     }
     wait_for(ticket, deadline);
 }

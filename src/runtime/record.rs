@@ -5,6 +5,7 @@
 
 use super::chunk::{Chunk, EVENTS};
 use super::registry::{self, Record};
+use super::signals::Blocked;
 use super::state::{self, State, UNSEEN};
 use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, tls};
 use super::{early, pipeline};
@@ -217,17 +218,23 @@ unsafe fn make_room(t: *mut Tls) -> bool {
         return false;
     }
     let errno = Errno::save();
+    // SAFETY: the caller owns the state.
+    let room = unsafe { exchange_chunk(t) };
+    errno.restore();
+    room
+}
+
+unsafe fn exchange_chunk(t: *mut Tls) -> bool {
     // SAFETY: the caller owns the state; the record lives as long as its thread.
-    let room = unsafe {
+    unsafe {
+        let blocked = Blocked::new();
         let adopted = (*t).record.is_null();
         if adopted {
             registry::adopt(t);
         }
         let record = &*(*t).record;
-        hand_over(t, record);
-        let Some(pipeline) = pipeline::current() else { return false };
-        let Some(chunk) = pipeline.fresh_chunk() else {
-            errno.restore();
+        hand_over(t, record, &blocked);
+        let Some(chunk) = pipeline::current().and_then(|pipeline| pipeline.fresh_chunk(&blocked)) else {
             return false;
         };
         chunk.reset(record.id, record.next_serial());
@@ -244,19 +251,17 @@ unsafe fn make_room(t: *mut Tls) -> bool {
             (*t).low = (*t).base;
         }
         true
-    };
-    errno.restore();
-    room
+    }
 }
 
 /// Sends the thread's chunk to the worker, full or not.
-unsafe fn hand_over(t: *mut Tls, record: &Record) {
+unsafe fn hand_over(t: *mut Tls, record: &Record, blocked: &Blocked) {
     // SAFETY: the caller owns the state; the open chunk is null or a real one.
     unsafe {
         (*t).chunk = no_chunk();
         let chunk = record.open_chunk.swap(std::ptr::null_mut(), Ordering::AcqRel);
         if let (Some(chunk), Some(pipeline)) = (chunk.as_ref(), pipeline::current()) {
-            pipeline.send_chunk(chunk);
+            pipeline.send_chunk(chunk, blocked);
         }
     }
 }
@@ -281,7 +286,7 @@ pub fn end_thread() {
             if !is_unsettled(t) || settle(t) {
                 put(t, Kind::End, 0, 0, u64::from(record.id), 0);
             }
-            hand_over(t, record);
+            hand_over(t, record, &Blocked::new());
             (*t).record = std::ptr::null_mut();
             registry::ended(record);
         }

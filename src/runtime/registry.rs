@@ -1,6 +1,7 @@
 //! The program's threads: who they are, who made them, and which chunk each of them fills.
 
 use super::chunk::Chunk;
+use super::signals::Blocked;
 use super::tls::{Tls, tls};
 use crate::event::ThreadId;
 use rustc_hash::FxHashMap;
@@ -65,8 +66,29 @@ struct Registry {
 
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
 
-fn registry() -> MutexGuard<'static, Option<Registry>> {
-    REGISTRY.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+/// The registry, locked.
+struct Locked {
+    // Dropped in this order.
+    guard: MutexGuard<'static, Option<Registry>>,
+    _blocked: Blocked,
+}
+
+impl std::ops::Deref for Locked {
+    type Target = Option<Registry>;
+    fn deref(&self) -> &Option<Registry> {
+        &self.guard
+    }
+}
+
+impl std::ops::DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut Option<Registry> {
+        &mut self.guard
+    }
+}
+
+fn registry() -> Locked {
+    let blocked = Blocked::new();
+    Locked { guard: REGISTRY.lock().unwrap_or_else(std::sync::PoisonError::into_inner), _blocked: blocked }
 }
 
 /// Forgets all threads without freeing anything, in the child of a fork: there they are gone, and whoever held the

@@ -32,18 +32,15 @@ unsafe fn create(
         record(Kind::Interfere, 0, 0, pc);
     }
     let child = registry::create(parent(), pc, routine, argument);
-    record(Kind::Fork, 0, u64::from(child.id), pc);
     let id = child.id;
+    record(Kind::Fork, 0, u64::from(id), pc);
     let result = create(Some(child));
     if result == SUCCESS {
-        // SAFETY: a successful create wrote it. The child may have ended already, and its record may be gone.
-        let pthread = unsafe { *thread };
-        if let Some(child) = registry::get(id) {
-            registry::set_pthread(child, pthread);
-        }
+        // SAFETY: a successful create stored it.
+        unsafe { registry::created(id, thread) };
     } else {
         record(Kind::Join, 0, u64::from(id), pc);
-        registry::discard(child);
+        registry::discard(id);
     }
     result
 }
@@ -119,7 +116,7 @@ pub unsafe extern "C" fn pthread_tryjoin_np(thread: pthread_t, value: *mut Objec
 
 pub unsafe extern "C" fn pthread_cancel(thread: pthread_t, pc: u64) -> c_int {
     if state::is_running()
-        && let Some(target) = registry::find(thread).and_then(registry::get)
+        && let Some(target) = registry::find(thread)
     {
         crate::runtime::record::cancel(target, pc);
     }
@@ -133,9 +130,9 @@ pub unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_ch
         let result = real::pthread_setname_np()(thread, name);
         if result == 0
             && state::is_running()
-            && let Some(target) = registry::find(thread).and_then(registry::get)
+            && let Some(target) = registry::find(thread)
         {
-            target.set_name(std::ffi::CStr::from_ptr(name).to_bytes());
+            registry::with(target, |record| record.set_name(std::ffi::CStr::from_ptr(name).to_bytes()));
         }
         result
     }

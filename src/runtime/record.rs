@@ -9,7 +9,7 @@ use super::signals::Blocked;
 use super::state::{self, State, UNSEEN};
 use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, tls};
 use super::{early, pipeline};
-use crate::event::{Event, Kind, Mode, STRIPES, stripe_of};
+use crate::event::{Event, Kind, Mode, STRIPES, ThreadId, stripe_of};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// One counter, alone on its cache line.
@@ -454,13 +454,17 @@ pub fn ignore_sync(enter: bool) {
     }
 }
 
-/// The thread with this state is being cancelled: what it does next, it does because of the canceller.
-pub fn cancel(record: &Record, pc: u64) {
-    self::record(Kind::Signal, 0, std::ptr::from_ref(record).addr() as u64, pc);
-    if let Some(target) = std::ptr::NonNull::new(record.tls.load(Ordering::Acquire)) {
-        // SAFETY: a thread that may be cancelled has not ended, so its state is there.
-        unsafe { cancelled(target.as_ptr()).store(1, Ordering::Release) };
+/// Thread `target` is being cancelled: what it does next, it does because of the canceller.
+pub fn cancel(target: ThreadId, pc: u64) {
+    if let Some(object) = registry::with(target, |record| std::ptr::from_ref(record).addr() as u64) {
+        record(Kind::Signal, 0, object, pc);
     }
+    registry::with(target, |record| {
+        if let Some(state) = std::ptr::NonNull::new(record.tls.load(Ordering::Acquire)) {
+            // SAFETY: a thread takes its state out of the registry before it ends, which it cannot do under our lock.
+            unsafe { cancelled(state.as_ptr()).store(1, Ordering::Release) };
+        }
+    });
 }
 
 /// Keeps the program's `errno` over a slow path that makes system calls.

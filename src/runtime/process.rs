@@ -2,8 +2,9 @@
 
 use super::pipeline::{self, Pipeline};
 use super::state::{self, ARMED_PROCESS, State};
+use super::tls::{Tls, tls};
 use super::{HEAP, fiber, futex, record, registry, signals, worker};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 unsafe extern "C" {
@@ -113,26 +114,38 @@ pub fn watch_thread_end() {
 
 // ---- fork ---------------------------------------------------------------------------------------------------------
 
-static HEAP_LOCKED_FOR_FORK: AtomicBool = AtomicBool::new(false);
+/// Whose fork holds the heap's lock: the address of the forking thread's state, which is the same in the child.
+static HEAP_LOCKED_BY: AtomicPtr<Tls> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The only lock taken over a fork is the heap's: it is never held while waiting for anything.
+/// The only lock taken over a fork is the heap's: it is never held while waiting for anything. Until it is given back
+/// this thread is not recorded: libraries that were loaded before us run their fork handlers meanwhile, and lock.
 unsafe extern "C" fn before_fork() {
-    HEAP_LOCKED_FOR_FORK.store(HEAP.lock_for_fork(), Ordering::Relaxed);
+    record::ignore_sync(true);
+    if HEAP.lock_for_fork() {
+        HEAP_LOCKED_BY.store(tls(), Ordering::Relaxed);
+    }
 }
 
 unsafe extern "C" fn after_fork_in_parent() {
-    if HEAP_LOCKED_FOR_FORK.swap(false, Ordering::Relaxed) {
+    unlock_heap();
+    record::ignore_sync(false);
+}
+
+/// Whether this thread's fork had the lock, and not another one that goes on at the same time.
+fn unlock_heap() -> bool {
+    let null = std::ptr::null_mut();
+    let locked = HEAP_LOCKED_BY.compare_exchange(tls(), null, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    if locked {
         HEAP.unlock_after_fork();
     }
+    locked
 }
 
 /// The child has one thread, no worker, and memory in which other threads stopped in the middle of anything. All
 /// that they could have been using is left behind, not freed.
 unsafe extern "C" fn after_fork_in_child() {
-    let sound = HEAP_LOCKED_FOR_FORK.swap(false, Ordering::Relaxed);
-    if sound {
-        HEAP.unlock_after_fork();
-    }
+    let sound = unlock_heap();
+    record::ignore_sync(false);
     let was = state::state();
     if was == State::Off {
         return;
@@ -142,9 +155,8 @@ unsafe extern "C" fn after_fork_in_child() {
     // SAFETY: a forked child has one thread.
     unsafe { registry::forget_all() };
     record::reset_numbers();
-    record::forget_thread();
     worker::forget();
-    let monitored = sound && was != State::Dead && super::options().follow_fork;
+    let monitored = record::forget_thread() && sound && was != State::Dead && super::options().follow_fork;
     state::set_state(if monitored { State::Armed } else { State::Dead });
 }
 
@@ -186,7 +198,10 @@ pub fn flush() {
 fn ask(request: worker::Request) {
     let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
     let ticket = worker::request(request);
-    if let Some(pipeline) = pipeline::current() {
+    // Not in a signal handler that interrupted a fork: to send is to allocate. The worker looks by itself, too.
+    if HEAP_LOCKED_BY.load(Ordering::Relaxed) != tls()
+        && let Some(pipeline) = pipeline::current()
+    {
         pipeline.wake_worker(&signals::Blocked::new());
     }
     wait_for(ticket, deadline);

@@ -304,10 +304,15 @@ pub fn forget_published_stack() {
 }
 
 /// Makes the calling thread a new one to the monitor, in the child of a fork. Its function stack stays.
-pub fn forget_thread() {
+/// False: a signal handler forked in the middle of a hook, which will go on with what it has and cannot start anew.
+#[must_use]
+pub fn forget_thread() -> bool {
     let t = tls();
     // SAFETY: the thread's own state.
     unsafe {
+        if (*t).gate & BUSY != 0 {
+            return false;
+        }
         (*t).record = std::ptr::null_mut();
         (*t).chunk = no_chunk();
         (*t).pending_count = 0;
@@ -318,6 +323,7 @@ pub fn forget_thread() {
             (*t).low = (*t).base;
         }
     }
+    true
 }
 
 /// Records that a mutex was acquired, unless this looks like a repetition.

@@ -4,7 +4,7 @@ use super::real::{self, Object};
 use super::shim;
 use crate::event::{Kind, ThreadId};
 use crate::runtime::registry::{self, Record};
-use crate::runtime::state::{self, State};
+use crate::runtime::state;
 use crate::runtime::{process, record, tls};
 use libc::{c_char, c_int, pthread_attr_t, pthread_t};
 
@@ -22,7 +22,7 @@ unsafe fn create(
     process::start();
     // SAFETY: the thread's own state.
     let is_ours = unsafe { (*tls::tls()).gate & tls::OURS != 0 };
-    if !state::is_running() || is_ours {
+    if !state::is_running_here() || is_ours {
         return create(None);
     }
     // SAFETY: the thread's own state; a record lives as long as its thread.
@@ -92,7 +92,7 @@ const NOBODY: u64 = u64::MAX;
 
 /// Called by the shim before a join.
 pub extern "C" fn join_begin(pthread: pthread_t) -> u64 {
-    if state::state() == State::Running { registry::find(pthread).map_or(NOBODY, u64::from) } else { NOBODY }
+    if state::is_running_here() { registry::find(pthread).map_or(NOBODY, u64::from) } else { NOBODY }
 }
 
 /// Called by the shim after a successful join. Waiting for another thread is a declared interference point.
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn pthread_tryjoin_np(thread: pthread_t, value: *mut Objec
 }
 
 pub unsafe extern "C" fn pthread_cancel(thread: pthread_t, pc: u64) -> c_int {
-    if state::is_running()
+    if state::is_running_here()
         && let Some(target) = registry::find(thread)
     {
         crate::runtime::record::cancel(target, pc);
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_ch
     unsafe {
         let result = real::pthread_setname_np()(thread, name);
         if result == 0
-            && state::is_running()
+            && state::is_running_here()
             && let Some(target) = registry::find(thread)
         {
             registry::with(target, |record| record.set_name(std::ffi::CStr::from_ptr(name).to_bytes()));

@@ -175,7 +175,7 @@ extern "C" fn at_exit(status: libc::c_int, _argument: *mut libc::c_void) {
 /// Lets the worker finish, and tells which status the process should end with.
 #[must_use]
 pub fn finish(status: libc::c_int) -> libc::c_int {
-    if !state::is_armed_process() || !state::is_running() {
+    if !state::is_running_here() {
         return status;
     }
     ask(worker::Request::Finish);
@@ -189,7 +189,7 @@ pub fn finish(status: libc::c_int) -> libc::c_int {
 
 /// Lets the worker report what it can know by now; the process may go on.
 pub fn flush() {
-    if state::is_armed_process() && state::is_running() {
+    if state::is_running_here() {
         ask(worker::Request::Flush);
     }
 }

@@ -214,7 +214,7 @@ unsafe fn not_recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
 #[cold]
 #[inline(never)]
 unsafe fn make_room(t: *mut Tls) -> bool {
-    if !state::is_running() {
+    if !state::is_running_here() {
         return false;
     }
     let errno = Errno::save();
@@ -279,7 +279,7 @@ pub fn end_thread() {
     with_gate(|t| {
         // SAFETY: the gate is ours.
         unsafe {
-            if (*t).record.is_null() {
+            if (*t).record.is_null() || !state::is_running_here() {
                 return;
             }
             let record = &*(*t).record;

@@ -53,8 +53,8 @@ extern __thread struct avmon_tls avmon_tls __attribute__((tls_model("initial-exe
 #define AVMON_PRIVATE __attribute__((visibility("hidden")))
 AVMON_PRIVATE int avmon_stack_begin(void);
 AVMON_PRIVATE void avmon_thread_begin(void *record);
-AVMON_PRIVATE void avmon_wait_begin(void *lock, uintptr_t pc);
-AVMON_PRIVATE void avmon_wait_end(void *condition, void *lock, int woken, uintptr_t pc);
+AVMON_PRIVATE int avmon_wait_begin(void *lock, uintptr_t pc);
+AVMON_PRIVATE void avmon_wait_end(void *condition, void *lock, int woken, int held, uintptr_t pc);
 AVMON_PRIVATE uint64_t avmon_join_begin(uintptr_t thread);
 AVMON_PRIVATE void avmon_join_end(uint64_t id, uintptr_t pc);
 AVMON_PRIVATE void avmon_signal(const void *object, uintptr_t pc);

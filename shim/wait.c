@@ -59,48 +59,55 @@ struct wait {
     void *condition;
     void *lock;
     uintptr_t pc;
+    int begun;
 };
 
 /* The wait was cancelled: the mutex is held again while the program's cleanup handlers run. */
 static void wait_cancelled(void *argument) {
     struct wait *wait = argument;
-    avmon_wait_end(wait->condition, wait->lock, 0, wait->pc);
+    if (wait->begun)
+        avmon_wait_end(wait->condition, wait->lock, 0, 1, wait->pc);
 }
 
+/* A wait until no time at all is refused before it begins. */
+static int is_time(const struct timespec *until) { return until->tv_nsec >= 0 && until->tv_nsec < 1000000000; }
+
 /*
- * The lock is given back and taken again inside the call. Codes other than "woken", "timed out" and "owner died"
- * mean that the wait did not begin; the lock is then held as before, and taking it again in the stream says so.
+ * The lock is given back and taken again inside the call, unless the wait is refused: then nothing happened. A robust
+ * mutex that became unrecoverable meanwhile is not taken again.
  */
-#define WAIT(condition, lock, pc, timed_out, call)                                                                    \
-    struct wait wait = {(condition), (lock), (pc)};                                                                   \
+#define WAIT(condition, lock, pc, allowed, timed_out, call)                                                           \
+    struct wait wait = {(condition), (lock), (pc), (allowed) && avmon_wait_begin((lock), (pc))};                      \
     int result;                                                                                                       \
-    avmon_wait_begin((lock), (pc));                                                                                   \
     pthread_cleanup_push(wait_cancelled, &wait);                                                                      \
     result = (call);                                                                                                  \
     pthread_cleanup_pop(0);                                                                                           \
-    avmon_wait_end((condition), (lock), result != (timed_out), (pc));                                              \
+    if (wait.begun)                                                                                                   \
+        avmon_wait_end((condition), (lock), result != (timed_out), result != ENOTRECOVERABLE, (pc));                  \
     return result
 
 AVMON_PRIVATE int avmon_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, uintptr_t pc) {
-    WAIT(c, m, pc, ETIMEDOUT, REAL(pthread_cond_wait)(c, m));
+    WAIT(c, m, pc, 1, ETIMEDOUT, REAL(pthread_cond_wait)(c, m));
 }
 
 AVMON_PRIVATE int avmon_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until,
                                                uintptr_t pc) {
-    WAIT(c, m, pc, ETIMEDOUT, REAL(pthread_cond_timedwait)(c, m, until));
+    WAIT(c, m, pc, is_time(until), ETIMEDOUT, REAL(pthread_cond_timedwait)(c, m, until));
 }
 
 AVMON_PRIVATE int avmon_pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
                                                const struct timespec *until, uintptr_t pc) {
-    WAIT(c, m, pc, ETIMEDOUT, REAL(pthread_cond_clockwait)(c, m, clock, until));
+    int allowed = is_time(until) && (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC);
+    WAIT(c, m, pc, allowed, ETIMEDOUT, REAL(pthread_cond_clockwait)(c, m, clock, until));
 }
 
+/* C11 has no code for an unrecoverable mutex, and no such mutex. */
 AVMON_PRIVATE int avmon_cnd_wait(cnd_t *c, mtx_t *m, uintptr_t pc) {
-    WAIT(c, m, pc, thrd_timedout, REAL(cnd_wait)(c, m));
+    WAIT(c, m, pc, 1, thrd_timedout, REAL(cnd_wait)(c, m));
 }
 
 AVMON_PRIVATE int avmon_cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec *until, uintptr_t pc) {
-    WAIT(c, m, pc, thrd_timedout, REAL(cnd_timedwait)(c, m, until));
+    WAIT(c, m, pc, is_time(until), thrd_timedout, REAL(cnd_timedwait)(c, m, until));
 }
 
 /* The id must be asked for before the join: afterwards the pthread_t may already belong to a new thread. */
@@ -160,7 +167,8 @@ AVMON_PRIVATE int avmon_pthread_setcanceltype(int type, int *old) {
 /*
  * The thread that runs the routine must signal before the others can see that it is done, so the signal comes at
  * the end of the routine itself. A once routine takes no argument: it finds its call through this variable, which
- * it reads at once, so that a nested call, an exception or a cancellation cannot leave it a stale one.
+ * it reads at once, so that a nested call, an exception or a cancellation cannot leave it a stale one. Each call puts
+ * back what it found: it may have been made by a signal handler, just before the routine of another call began.
  */
 struct once {
     void (*routine)(void);
@@ -178,15 +186,19 @@ static void once_routine(void) {
 
 AVMON_PRIVATE int avmon_pthread_once(pthread_once_t *flag, void (*routine)(void), uintptr_t pc) {
     const struct once once = {routine, flag, pc};
+    const struct once *interrupted = current_once;
     current_once = &once;
     int result = REAL(pthread_once)(flag, once_routine);
+    current_once = interrupted;
     avmon_await(flag, pc);
     return result;
 }
 
 AVMON_PRIVATE void avmon_call_once(once_flag *flag, void (*routine)(void), uintptr_t pc) {
     const struct once once = {routine, flag, pc};
+    const struct once *interrupted = current_once;
     current_once = &once;
     REAL(call_once)(flag, once_routine);
+    current_once = interrupted;
     avmon_await(flag, pc);
 }

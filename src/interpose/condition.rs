@@ -1,6 +1,7 @@
 //! Condition variables, barriers and semaphores: who goes on because of whom. The waits themselves, in which a thread
 //! can be cancelled, are in `shim/wait.c`.
 
+use super::lock::unlock_will_fail;
 use super::real::{self, Object};
 use crate::event::{Kind, RESUMED};
 use crate::runtime::record;
@@ -24,18 +25,27 @@ signals! {
     sem_post;
 }
 
-/// Called by the shim before a wait: the lock is about to be given back.
-pub extern "C" fn wait_begin(lock: u64, pc: u64) {
-    record(Kind::Release, 0, lock, pc);
+/// Called by the shim before a wait: the lock is about to be given back. 0: the wait will be refused, since the caller
+/// does not own the lock.
+pub unsafe extern "C" fn wait_begin(lock: Object, pc: u64) -> c_int {
+    // SAFETY: the program's own mutex.
+    if unsafe { unlock_will_fail(lock) } {
+        return 0;
+    }
+    record(Kind::Release, 0, lock.addr() as u64, pc);
+    1
 }
 
-/// Called by the shim when a wait is over. `woken` is 0 after a timeout or a cancellation.
-pub extern "C" fn wait_end(condition: u64, lock: u64, woken: c_int, pc: u64) {
+/// Called by the shim when a wait is over. `woken` is 0 after a timeout or a cancellation, `held` is 0 if the lock could
+/// not be taken again.
+pub extern "C" fn wait_end(condition: u64, lock: u64, woken: c_int, held: c_int, pc: u64) {
     if woken != 0 {
         record(Kind::Await, 0, condition, pc);
     }
     record(Kind::Interfere, 0, 0, pc);
-    record(Kind::Acquire, RESUMED, lock, pc);
+    if held != 0 {
+        record(Kind::Acquire, RESUMED, lock, pc);
+    }
 }
 
 pub unsafe extern "C" fn pthread_barrier_wait(barrier: Object, pc: u64) -> c_int {

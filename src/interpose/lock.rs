@@ -94,7 +94,6 @@ macro_rules! releases {
 releases! {
     pthread_rwlock_unlock;
     pthread_spin_unlock;
-    mtx_unlock;
 }
 
 /// The other one. The dropped repetition has a way of its own, on which no register need be saved.
@@ -118,13 +117,30 @@ unsafe extern "C" fn unlock_and_record(lock: Object, pc: u64) -> c_int {
     }
 }
 
+/// A `mtx_t` is a `pthread_mutex_t`, and a recursive one checks its owner too.
+pub unsafe extern "C" fn mtx_unlock(lock: Object, pc: u64) -> c_int {
+    // SAFETY: the program's own mutex, and its own call.
+    unsafe {
+        if !unlock_will_fail(lock) {
+            record(Kind::Release, 0, lock.addr() as u64, pc);
+        }
+        real::mtx_unlock()(lock)
+    }
+}
+
 /// Recursive, error-checking and robust mutexes refuse to be unlocked by a thread that does not own them. The release
 /// must be recorded before we can know, so we look where glibc does: owner and kind are part of its ABI (static
 /// initialisers write them).
+///
+/// # Safety
+/// `mutex` is a mutex of the program.
 #[inline(always)]
-unsafe fn unlock_will_fail(mutex: Object) -> bool {
+pub unsafe fn unlock_will_fail(mutex: Object) -> bool {
     const OWNER: usize = 2;
     const KIND: usize = 4;
+    /// The owner of a robust mutex whose last owner died and that was not made consistent yet. It can be unlocked, by
+    /// the one who got it, and is then lost for all.
+    const INCONSISTENT: c_int = c_int::MAX;
     const RECURSIVE_OR_CHECKING: c_int = 3;
     const ADAPTIVE: c_int = 3;
     const ROBUST: c_int = 16;
@@ -133,7 +149,8 @@ unsafe fn unlock_will_fail(mutex: Object) -> bool {
     unsafe {
         let kind = words.add(KIND).read_volatile();
         let checks = kind & ROBUST != 0 || !matches!(kind & RECURSIVE_OR_CHECKING, 0 | ADAPTIVE);
-        checks && words.add(OWNER).read_volatile() as u32 != os_thread_id()
+        let owner = words.add(OWNER).read_volatile();
+        checks && owner != INCONSISTENT && owner as u32 != os_thread_id()
     }
 }
 

@@ -4,7 +4,7 @@ use super::real::{self, Object};
 use super::shim;
 use crate::event::{Kind, ThreadId};
 use crate::runtime::registry::{self, Record};
-use crate::runtime::state::{self, State};
+use crate::runtime::state;
 use crate::runtime::{process, record, tls};
 use libc::{c_char, c_int, pthread_attr_t, pthread_t};
 
@@ -22,7 +22,7 @@ unsafe fn create(
     process::start();
     // SAFETY: the thread's own state.
     let is_ours = unsafe { (*tls::tls()).gate & tls::OURS != 0 };
-    if !state::is_running() || is_ours {
+    if !state::is_running_here() || is_ours {
         return create(None);
     }
     // SAFETY: the thread's own state; a record lives as long as its thread.
@@ -32,18 +32,15 @@ unsafe fn create(
         record(Kind::Interfere, 0, 0, pc);
     }
     let child = registry::create(parent(), pc, routine, argument);
-    record(Kind::Fork, 0, u64::from(child.id), pc);
     let id = child.id;
+    record(Kind::Fork, 0, u64::from(id), pc);
     let result = create(Some(child));
     if result == SUCCESS {
-        // SAFETY: a successful create wrote it. The child may have ended already, and its record may be gone.
-        let pthread = unsafe { *thread };
-        if let Some(child) = registry::get(id) {
-            registry::set_pthread(child, pthread);
-        }
+        // SAFETY: a successful create stored it.
+        unsafe { registry::created(id, thread) };
     } else {
         record(Kind::Join, 0, u64::from(id), pc);
-        registry::discard(child);
+        registry::discard(id);
     }
     result
 }
@@ -95,7 +92,7 @@ const NOBODY: u64 = u64::MAX;
 
 /// Called by the shim before a join.
 pub extern "C" fn join_begin(pthread: pthread_t) -> u64 {
-    if state::state() == State::Running { registry::find(pthread).map_or(NOBODY, u64::from) } else { NOBODY }
+    if state::is_running_here() { registry::find(pthread).map_or(NOBODY, u64::from) } else { NOBODY }
 }
 
 /// Called by the shim after a successful join. Waiting for another thread is a declared interference point.
@@ -118,8 +115,8 @@ pub unsafe extern "C" fn pthread_tryjoin_np(thread: pthread_t, value: *mut Objec
 }
 
 pub unsafe extern "C" fn pthread_cancel(thread: pthread_t, pc: u64) -> c_int {
-    if state::is_running()
-        && let Some(target) = registry::find(thread).and_then(registry::get)
+    if state::is_running_here()
+        && let Some(target) = registry::find(thread)
     {
         crate::runtime::record::cancel(target, pc);
     }
@@ -132,10 +129,10 @@ pub unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_ch
     unsafe {
         let result = real::pthread_setname_np()(thread, name);
         if result == 0
-            && state::is_running()
-            && let Some(target) = registry::find(thread).and_then(registry::get)
+            && state::is_running_here()
+            && let Some(target) = registry::find(thread)
         {
-            target.set_name(std::ffi::CStr::from_ptr(name).to_bytes());
+            registry::with(target, |record| record.set_name(std::ffi::CStr::from_ptr(name).to_bytes()));
         }
         result
     }

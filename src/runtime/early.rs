@@ -2,6 +2,7 @@
 //!
 //! Nothing is recorded in that time, but most programs initialise their locks in it, and a report wants to say where.
 
+use super::signals::Blocked;
 use crate::event::Kind;
 use rustc_hash::FxHashMap;
 use std::sync::Mutex;
@@ -16,7 +17,8 @@ pub fn remember(kind: Kind, lock: u64, pc: u64) {
     if !matches!(kind, Kind::LockInit | Kind::LockDestroy) {
         return;
     }
-    // Not blocking: the holder could only be a hook that this one interrupted.
+    let _blocked = Blocked::new();
+    // Not waiting: the holder could only be a hook that this one interrupted.
     let Ok(mut sites) = SITES.try_lock() else { return };
     let sites = sites.get_or_insert_default();
     if kind == Kind::LockDestroy {

@@ -1,6 +1,7 @@
 //! Function stacks, and fibers: several of them that take turns on one thread.
 
 use super::record::{record, with_gate};
+use super::signals::Blocked;
 use super::state::{self, State};
 use super::tls::{Frame, OURS, Tls, tls};
 use crate::event::Kind;
@@ -98,6 +99,7 @@ unsafe fn forget_stack(t: *mut Tls) {
 /// A new fiber, with an empty stack.
 #[must_use]
 pub fn create() -> *mut Fiber {
+    let _blocked = Blocked::new();
     let null = std::ptr::null_mut;
     let fiber = Fiber { top: null(), end: null(), base: null(), overflow: 0, running: false, contexts: 0 };
     Box::into_raw(Box::new(fiber))
@@ -123,6 +125,7 @@ pub fn current() -> *mut Fiber {
 /// `fiber` came from [`create`] and is not used any more.
 pub unsafe fn destroy(fiber: *mut Fiber) {
     if !fiber.is_null() {
+        let _blocked = Blocked::new();
         // SAFETY: the contract.
         let fiber = unsafe { Box::from_raw(fiber) };
         unmap_stack(fiber.base);
@@ -163,6 +166,7 @@ impl Drop for Handle {
 const MOST_CONTEXTS: usize = 1 << 12;
 
 fn with_contexts<R>(work: impl FnOnce(&mut FxHashMap<usize, Handle>) -> R) -> R {
+    let _blocked = Blocked::new();
     let mut contexts = CONTEXTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let contexts = contexts.get_or_insert_default();
     if contexts.len() > MOST_CONTEXTS {

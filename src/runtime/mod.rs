@@ -78,7 +78,7 @@ pub unsafe fn name_thread(name: *const libc::c_char) {
     // SAFETY: the thread's own state; a record lives as long as its thread; the contract for `name`.
     unsafe {
         if let (Some(record), false) = ((*tls::tls()).record.as_ref(), name.is_null()) {
-            record.set_name(std::ffi::CStr::from_ptr(name).to_bytes());
+            registry::with(record.id, |record| record.set_name(std::ffi::CStr::from_ptr(name).to_bytes()));
         }
     }
 }

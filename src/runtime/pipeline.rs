@@ -1,6 +1,7 @@
 //! From the threads to the worker: whole chunks over a channel, and empty ones back.
 
 use super::chunk::{BYTES, Chunk};
+use super::signals::Blocked;
 use super::{futex, state};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -22,8 +23,10 @@ pub struct Pipeline {
     from_threads: Receiver<Message>,
     /// A stack: the chunk that was used last is the one most likely still in a cache.
     free: Mutex<Vec<&'static Chunk>>,
-    chunks: AtomicU32,
-    most_chunks: u32,
+    /// Chunks that were sent and not given back yet. Only these are bounded: a chunk that its thread still fills comes
+    /// back when the program likes, so waiting for one could be waiting for ever.
+    in_transit: AtomicU32,
+    most_in_transit: u32,
     lossy: bool,
     /// Advances whenever a chunk becomes free, for threads that wait for one.
     freed: AtomicU32,
@@ -58,13 +61,14 @@ impl Pipeline {
     #[must_use]
     pub fn new(buffer_mb: u32, lossy: bool) -> Pipeline {
         let (to_worker, from_threads) = unbounded();
-        let most_chunks = (u64::from(buffer_mb.max(1)) * 1024 * 1024 / BYTES as u64).min(u64::from(u32::MAX)) as u32;
+        let most_in_transit =
+            (u64::from(buffer_mb.max(1)) * 1024 * 1024 / BYTES as u64).min(u64::from(u32::MAX)) as u32;
         Pipeline {
             to_worker,
             from_threads,
             free: Mutex::new(Vec::new()),
-            chunks: AtomicU32::new(0),
-            most_chunks,
+            in_transit: AtomicU32::new(0),
+            most_in_transit,
             lossy,
             freed: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
@@ -76,30 +80,33 @@ impl Pipeline {
         &self.from_threads
     }
 
-    pub fn send_chunk(&self, chunk: &'static Chunk) {
+    /// Sends a chunk that its thread will not write to any more. Sending may allocate, hence the blocked signals.
+    pub fn send_chunk(&self, chunk: &'static Chunk, _: &Blocked) {
+        self.in_transit.fetch_add(1, Ordering::Relaxed);
         // Cannot fail: this pipeline holds the receiver.
         let _ = self.to_worker.send(Message::Chunk(chunk));
     }
 
-    pub fn wake_worker(&self) {
+    pub fn wake_worker(&self, _: &Blocked) {
         let _ = self.to_worker.send(Message::Wake);
     }
 
     /// An empty chunk. When there is none the thread waits for the worker, or in lossy mode gets `None`.
     /// `None` also when memory is out, or the monitor ends while waiting.
-    pub fn fresh_chunk(&self) -> Option<&'static Chunk> {
+    pub fn fresh_chunk(&self, blocked: &Blocked) -> Option<&'static Chunk> {
         loop {
             let chunk = self.free_chunks().pop();
             if chunk.is_some() {
                 return chunk;
             }
             let seen = self.freed.load(Ordering::Acquire);
-            if self.chunks.load(Ordering::Relaxed) < self.most_chunks {
+            let in_transit = self.in_transit.load(Ordering::Relaxed);
+            if in_transit < self.most_in_transit {
                 if self.map_slab() {
                     continue;
                 }
-                // Out of memory: go on with what there is, if there is anything.
-                if self.chunks.load(Ordering::Relaxed) == 0 {
+                // Out of memory: go on with what comes back, if anything does.
+                if in_transit == 0 {
                     return None;
                 }
             }
@@ -108,7 +115,7 @@ impl Pipeline {
             }
             self.waiting.fetch_add(1, Ordering::SeqCst);
             if self.free_chunks().is_empty() {
-                futex::wait(&self.freed, seen, Duration::from_millis(50));
+                blocked.lifted(|| futex::wait(&self.freed, seen, Duration::from_millis(50)));
             }
             self.waiting.fetch_sub(1, Ordering::SeqCst);
         }
@@ -117,6 +124,7 @@ impl Pipeline {
     /// Gives a consumed chunk back.
     pub fn recycle(&self, chunk: &'static Chunk) {
         self.free_chunks().push(chunk);
+        self.in_transit.fetch_sub(1, Ordering::Relaxed);
         self.freed.fetch_add(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) != 0 {
             futex::wake(&self.freed);
@@ -144,7 +152,6 @@ impl Pipeline {
         if address == libc::MAP_FAILED {
             return false;
         }
-        self.chunks.fetch_add(SLAB as u32, Ordering::Relaxed);
         // SAFETY: inside the mapping, aligned, zeroed (a valid empty chunk), and never unmapped.
         self.free_chunks().extend((0..SLAB).map(|i| unsafe { &*address.byte_add(i * BYTES).cast::<Chunk>() }));
         true

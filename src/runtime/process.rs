@@ -2,8 +2,9 @@
 
 use super::pipeline::{self, Pipeline};
 use super::state::{self, ARMED_PROCESS, State};
+use super::tls::{Tls, tls};
 use super::{HEAP, fiber, futex, record, registry, signals, worker};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 unsafe extern "C" {
@@ -69,6 +70,7 @@ pub fn start() {
     if state::state() != State::Armed || !state::is_armed_process() {
         return;
     }
+    let _blocked = signals::Blocked::new();
     let options = super::options();
     pipeline::install(Pipeline::new(options.buffer_mb, options.lossy));
     if !state::change_state(State::Armed, State::Running) {
@@ -106,7 +108,7 @@ unsafe extern "C" fn at_thread_end(round: *mut libc::c_void) {
     if registry::is_empty()
         && let Some(pipeline) = pipeline::current()
     {
-        pipeline.wake_worker();
+        pipeline.wake_worker(&signals::Blocked::new());
     }
 }
 
@@ -129,30 +131,37 @@ pub fn watch_thread_end() {
 
 // ---- fork ---------------------------------------------------------------------------------------------------------
 
-static HEAP_LOCKED_FOR_FORK: AtomicBool = AtomicBool::new(false);
+/// Whose fork holds the heap's lock: the address of the forking thread's state, which is the same in the child.
+static HEAP_LOCKED_BY: AtomicPtr<Tls> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The only lock taken over a fork is the heap's: it is never held while waiting for anything.
+/// The only lock taken over a fork is the heap's: it is never held while waiting for anything. Until it is given back
+/// this thread is not recorded: libraries that were loaded before us run their fork handlers meanwhile, and lock.
 unsafe extern "C" fn before_fork() {
-    // The handlers of libraries that were loaded earlier run inside ours, and may lock. Recording that could need the
-    // heap; and their acquires and releases are paired, so leaving out both leaves nothing open.
     record::ignore_sync(true);
-    HEAP_LOCKED_FOR_FORK.store(HEAP.lock_for_fork(), Ordering::Relaxed);
+    if HEAP.lock_for_fork() {
+        HEAP_LOCKED_BY.store(tls(), Ordering::Relaxed);
+    }
 }
 
 unsafe extern "C" fn after_fork_in_parent() {
-    if HEAP_LOCKED_FOR_FORK.swap(false, Ordering::Relaxed) {
+    unlock_heap();
+    record::ignore_sync(false);
+}
+
+/// Whether this thread's fork had the lock, and not another one that goes on at the same time.
+fn unlock_heap() -> bool {
+    let null = std::ptr::null_mut();
+    let locked = HEAP_LOCKED_BY.compare_exchange(tls(), null, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+    if locked {
         HEAP.unlock_after_fork();
     }
-    record::ignore_sync(false);
+    locked
 }
 
 /// The child has one thread, no worker, and memory in which other threads stopped in the middle of anything. All
 /// that they could have been using is left behind, not freed.
 unsafe extern "C" fn after_fork_in_child() {
-    let sound = HEAP_LOCKED_FOR_FORK.swap(false, Ordering::Relaxed);
-    if sound {
-        HEAP.unlock_after_fork();
-    }
+    let sound = unlock_heap();
     record::ignore_sync(false);
     let was = state::state();
     if was == State::Off {
@@ -163,9 +172,8 @@ unsafe extern "C" fn after_fork_in_child() {
     // SAFETY: a forked child has one thread.
     unsafe { registry::forget_all() };
     record::reset_numbers();
-    record::forget_thread();
     worker::forget();
-    let monitored = sound && was != State::Dead && super::options().follow_fork;
+    let monitored = record::forget_thread() && sound && was != State::Dead && super::options().follow_fork;
     state::set_state(if monitored { State::Armed } else { State::Dead });
 }
 
@@ -184,7 +192,7 @@ extern "C" fn at_exit(status: libc::c_int, _argument: *mut libc::c_void) {
 /// Lets the worker finish, and tells which status the process should end with.
 #[must_use]
 pub fn finish(status: libc::c_int) -> libc::c_int {
-    if !state::is_armed_process() || !state::is_running() {
+    if !state::is_running_here() {
         return status;
     }
     ask(worker::Request::Finish);
@@ -198,7 +206,7 @@ pub fn finish(status: libc::c_int) -> libc::c_int {
 
 /// Lets the worker report what it can know by now; the process may go on.
 pub fn flush() {
-    if state::is_armed_process() && state::is_running() {
+    if state::is_running_here() {
         ask(worker::Request::Flush);
     }
 }
@@ -207,8 +215,11 @@ pub fn flush() {
 fn ask(request: worker::Request) {
     let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
     let ticket = worker::request(request);
-    if let Some(pipeline) = pipeline::current() {
-        pipeline.wake_worker();
+    // Not in a signal handler that interrupted a fork: to send is to allocate. The worker looks by itself, too.
+    if HEAP_LOCKED_BY.load(Ordering::Relaxed) != tls()
+        && let Some(pipeline) = pipeline::current()
+    {
+        pipeline.wake_worker(&signals::Blocked::new());
     }
     wait_for(ticket, deadline);
 }

@@ -5,10 +5,11 @@
 
 use super::chunk::{Chunk, EVENTS};
 use super::registry::{self, Record};
+use super::signals::Blocked;
 use super::state::{self, State, UNSEEN};
 use super::tls::{BUSY, CANCELLABLE, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, tls};
 use super::{early, pipeline};
-use crate::event::{Event, Kind, Mode, STRIPES, stripe_of};
+use crate::event::{Event, Kind, Mode, STRIPES, ThreadId, stripe_of};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// One counter, alone on its cache line.
@@ -213,21 +214,27 @@ unsafe fn not_recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
 #[cold]
 #[inline(never)]
 unsafe fn make_room(t: *mut Tls) -> bool {
-    if !state::is_running() {
+    if !state::is_running_here() {
         return false;
     }
     let errno = Errno::save();
+    // SAFETY: the caller owns the state.
+    let room = unsafe { exchange_chunk(t) };
+    errno.restore();
+    room
+}
+
+unsafe fn exchange_chunk(t: *mut Tls) -> bool {
     // SAFETY: the caller owns the state; the record lives as long as its thread.
-    let room = unsafe {
+    unsafe {
+        let blocked = Blocked::new();
         let adopted = (*t).record.is_null();
         if adopted {
             registry::adopt(t);
         }
         let record = &*(*t).record;
-        hand_over(t, record);
-        let Some(pipeline) = pipeline::current() else { return false };
-        let Some(chunk) = pipeline.fresh_chunk() else {
-            errno.restore();
+        hand_over(t, record, &blocked);
+        let Some(chunk) = pipeline::current().and_then(|pipeline| pipeline.fresh_chunk(&blocked)) else {
             return false;
         };
         chunk.reset(record.id, record.next_serial());
@@ -244,19 +251,17 @@ unsafe fn make_room(t: *mut Tls) -> bool {
             (*t).low = (*t).base;
         }
         true
-    };
-    errno.restore();
-    room
+    }
 }
 
 /// Sends the thread's chunk to the worker, full or not.
-unsafe fn hand_over(t: *mut Tls, record: &Record) {
+unsafe fn hand_over(t: *mut Tls, record: &Record, blocked: &Blocked) {
     // SAFETY: the caller owns the state; the open chunk is null or a real one.
     unsafe {
         (*t).chunk = no_chunk();
         let chunk = record.open_chunk.swap(std::ptr::null_mut(), Ordering::AcqRel);
         if let (Some(chunk), Some(pipeline)) = (chunk.as_ref(), pipeline::current()) {
-            pipeline.send_chunk(chunk);
+            pipeline.send_chunk(chunk, blocked);
         }
     }
 }
@@ -277,14 +282,14 @@ pub fn end_thread() {
     with_gate(|t| {
         // SAFETY: the gate is ours.
         unsafe {
-            if (*t).record.is_null() {
+            if (*t).record.is_null() || !state::is_running_here() {
                 return;
             }
             let record = &*(*t).record;
             if !is_unsettled(t) || settle(t) {
                 put(t, Kind::End, 0, 0, u64::from(record.id), 0);
             }
-            hand_over(t, record);
+            hand_over(t, record, &Blocked::new());
             (*t).record = std::ptr::null_mut();
             registry::ended(record);
         }
@@ -302,10 +307,15 @@ pub fn forget_published_stack() {
 }
 
 /// Makes the calling thread a new one to the monitor, in the child of a fork. Its function stack stays.
-pub fn forget_thread() {
+/// False: a signal handler forked in the middle of a hook, which will go on with what it has and cannot start anew.
+#[must_use]
+pub fn forget_thread() -> bool {
     let t = tls();
     // SAFETY: the thread's own state.
     unsafe {
+        if (*t).gate & BUSY != 0 {
+            return false;
+        }
         (*t).record = std::ptr::null_mut();
         (*t).chunk = no_chunk();
         (*t).pending_count = 0;
@@ -316,6 +326,7 @@ pub fn forget_thread() {
             (*t).low = (*t).base;
         }
     }
+    true
 }
 
 /// Records that a mutex was acquired, unless this looks like a repetition.
@@ -478,13 +489,17 @@ pub fn ignore_sync(enter: bool) {
     }
 }
 
-/// The thread with this state is being cancelled: what it does next, it does because of the canceller.
-pub fn cancel(record: &Record, pc: u64) {
-    self::record(Kind::Signal, 0, std::ptr::from_ref(record).addr() as u64, pc);
-    if let Some(target) = std::ptr::NonNull::new(record.tls.load(Ordering::Acquire)) {
-        // SAFETY: a thread that may be cancelled has not ended, so its state is there.
-        unsafe { cancelled(target.as_ptr()).store(1, Ordering::Release) };
+/// Thread `target` is being cancelled: what it does next, it does because of the canceller.
+pub fn cancel(target: ThreadId, pc: u64) {
+    if let Some(object) = registry::with(target, |record| std::ptr::from_ref(record).addr() as u64) {
+        record(Kind::Signal, 0, object, pc);
     }
+    registry::with(target, |record| {
+        if let Some(state) = std::ptr::NonNull::new(record.tls.load(Ordering::Acquire)) {
+            // SAFETY: a thread takes its state out of the registry before it ends, which it cannot do under our lock.
+            unsafe { cancelled(state.as_ptr()).store(1, Ordering::Release) };
+        }
+    });
 }
 
 /// Keeps the program's `errno` over a slow path that makes system calls.

@@ -1,6 +1,7 @@
 //! The program's threads: who they are, who made them, and which chunk each of them fills.
 
 use super::chunk::Chunk;
+use super::signals::Blocked;
 use super::tls::{Tls, tls};
 use crate::event::ThreadId;
 use rustc_hash::FxHashMap;
@@ -8,7 +9,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// One thread. The C trampoline reads the first two fields.
+/// One thread. The C trampoline reads the first two fields. The thread itself uses its record freely; all others only
+/// under the registry's lock.
 #[repr(C)]
 pub struct Record {
     pub routine: *mut libc::c_void,
@@ -16,9 +18,10 @@ pub struct Record {
     pub id: ThreadId,
     pub parent: Option<ThreadId>,
     pub created_at: u64,
-    pub pthread: AtomicU64,
+    pthread: AtomicU64,
     /// The chunk that the thread writes now. Only the thread stores it.
     pub open_chunk: AtomicPtr<Chunk>,
+    /// The thread's state, from its start to its end.
     pub tls: AtomicPtr<Tls>,
     serial: AtomicU32,
     name: Mutex<[u8; 16]>,
@@ -65,10 +68,54 @@ struct Registry {
     ended: VecDeque<ThreadId>,
 }
 
+impl Registry {
+    fn set_pthread(&mut self, record: &Record, pthread: u64) {
+        record.pthread.store(pthread, Ordering::Relaxed);
+        self.by_pthread.insert(pthread, record.id);
+    }
+
+    fn forget_pthread(&mut self, record: &Record) {
+        let pthread = record.pthread.load(Ordering::Relaxed);
+        if self.by_pthread.get(&pthread) == Some(&record.id) {
+            self.by_pthread.remove(&pthread);
+        }
+    }
+
+    fn free(&mut self, id: ThreadId) {
+        if let Some(record) = self.threads.remove(&id) {
+            self.forget_pthread(record);
+            // SAFETY: leaked by `new_record`. Its own thread never was or uses it no more, and everybody else finds
+            // it through this map and under its lock.
+            drop(unsafe { Box::from_raw(std::ptr::from_ref(record).cast_mut()) });
+        }
+    }
+}
+
 static REGISTRY: Mutex<Option<Registry>> = Mutex::new(None);
 
-fn registry() -> MutexGuard<'static, Option<Registry>> {
-    REGISTRY.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+/// The registry, locked.
+struct Locked {
+    // Dropped in this order.
+    guard: MutexGuard<'static, Option<Registry>>,
+    _blocked: Blocked,
+}
+
+impl std::ops::Deref for Locked {
+    type Target = Option<Registry>;
+    fn deref(&self) -> &Option<Registry> {
+        &self.guard
+    }
+}
+
+impl std::ops::DerefMut for Locked {
+    fn deref_mut(&mut self) -> &mut Option<Registry> {
+        &mut self.guard
+    }
+}
+
+fn registry() -> Locked {
+    let blocked = Blocked::new();
+    Locked { guard: REGISTRY.lock().unwrap_or_else(std::sync::PoisonError::into_inner), _blocked: blocked }
 }
 
 /// Forgets all threads without freeing anything, in the child of a fork: there they are gone, and whoever held the
@@ -128,25 +175,32 @@ pub fn create(
 /// Ties a record to the calling thread.
 pub fn enter(record: &'static Record) {
     let t = tls();
-    // SAFETY: the thread's own state.
-    unsafe {
+    // SAFETY: the thread's own state; the calls are always allowed.
+    let pthread = unsafe {
         (*t).record = std::ptr::from_ref(record).cast_mut();
         (*t).os_thread_id = libc::gettid() as u32;
-    }
+        libc::pthread_self()
+    };
+    let mut registry = registry();
     record.tls.store(t, Ordering::Release);
-    if let Some(registry) = registry().as_mut() {
+    if let Some(registry) = registry.as_mut() {
         registry.live += 1;
+        registry.set_pthread(record, pthread);
     }
-    // SAFETY: always allowed.
-    set_pthread(record, unsafe { libc::pthread_self() });
 }
 
-/// Says which `pthread_t` the record's thread has. Both the new thread and its creator do, whoever is first.
-pub fn set_pthread(record: &Record, pthread: u64) {
-    if record.pthread.swap(pthread, Ordering::AcqRel) != pthread
-        && let Some(registry) = registry().as_mut()
+/// Called by the creator of thread `id`, so that it can be joined before it has run for the first time.
+///
+/// # Safety
+/// `pthread` is where `pthread_create` stored the new thread's `pthread_t`.
+pub unsafe fn created(id: ThreadId, pthread: *const libc::pthread_t) {
+    if let Some(registry) = registry().as_mut()
+        && let Some(&record) = registry.threads.get(&id)
+        && record.pthread.load(Ordering::Relaxed) == 0
     {
-        registry.by_pthread.insert(pthread, record.id);
+        // SAFETY: the contract. The place may be gone as soon as the new thread runs: some free what holds their own
+        // id. But this one has not entered yet, and cannot while we hold the lock.
+        registry.set_pthread(record, unsafe { *pthread });
     }
 }
 
@@ -169,36 +223,29 @@ pub fn find(pthread: u64) -> Option<ThreadId> {
     registry().as_ref()?.by_pthread.get(&pthread).copied()
 }
 
-/// The thread with this id, if it is still remembered.
-#[must_use]
-pub fn get(id: ThreadId) -> Option<&'static Record> {
-    registry().as_ref()?.threads.get(&id).copied()
+/// Looks at the thread with this id, if it is still remembered. `look` must not come back to the registry.
+pub fn with<R>(id: ThreadId, look: impl FnOnce(&Record) -> R) -> Option<R> {
+    registry().as_ref()?.threads.get(&id).map(|record| look(record))
 }
 
 /// Forgets a thread that could not be created.
-pub fn discard(record: &'static Record) {
+pub fn discard(id: ThreadId) {
     if let Some(registry) = registry().as_mut() {
-        registry.threads.remove(&record.id);
+        registry.free(id);
     }
 }
 
 /// Notes that the thread's last event is on its way. The oldest ended threads are freed.
 pub fn ended(record: &Record) {
-    record.tls.store(std::ptr::null_mut(), Ordering::Release);
     let mut registry = registry();
+    record.tls.store(std::ptr::null_mut(), Ordering::Release);
     let Some(registry) = registry.as_mut() else { return };
     registry.live -= 1;
     registry.ended.push_back(record.id);
     if registry.ended.len() > MOST_ENDED
         && let Some(oldest) = registry.ended.pop_front()
-        && let Some(record) = registry.threads.remove(&oldest)
     {
-        let pthread = record.pthread.load(Ordering::Relaxed);
-        if registry.by_pthread.get(&pthread) == Some(&oldest) {
-            registry.by_pthread.remove(&pthread);
-        }
-        // SAFETY: leaked by `new_record`; its thread ended 16,384 threads ago and the maps no longer name it.
-        drop(unsafe { Box::from_raw(std::ptr::from_ref(record).cast_mut()) });
+        registry.free(oldest);
     }
 }
 
@@ -227,12 +274,9 @@ pub fn count() -> u64 {
 
 /// Forgets the `pthread_t` of a joined thread: a new one may get the same.
 pub fn joined(id: ThreadId) {
-    let mut registry = registry();
-    let Some(registry) = registry.as_mut() else { return };
-    if let Some(record) = registry.threads.get(&id) {
-        let pthread = record.pthread.load(Ordering::Relaxed);
-        if registry.by_pthread.get(&pthread) == Some(&id) {
-            registry.by_pthread.remove(&pthread);
-        }
+    if let Some(registry) = registry().as_mut()
+        && let Some(&record) = registry.threads.get(&id)
+    {
+        registry.forget_pthread(record);
     }
 }

@@ -1,3 +1,5 @@
+//! Signals: kept out while a lock of ours is held, and caught where they would end the program.
+//!
 //! A signal whose default action ends the program would take the worker with it. Where the program has not said
 //! otherwise, we let the worker finish first, and then let the signal do what it would have done.
 
@@ -25,6 +27,45 @@ const FATAL: [libc::c_int; 16] = [
     libc::SIGXFSZ,
     libc::SIGSYS,
 ];
+
+/// No signal handler runs on the calling thread while this lives.
+///
+/// Every lock of ours that a program thread takes, the heap's among them, is taken under this. A handler may do anything:
+/// leave by `siglongjmp` or `_exit`, fork, or fill the thread's chunk; it must never find a lock held by the very
+/// code that it interrupted.
+pub struct Blocked(u64);
+
+impl Blocked {
+    #[must_use]
+    pub fn new() -> Blocked {
+        Blocked(set_mask(u64::MAX))
+    }
+
+    /// Lets signals through while `work` runs, for a wait in which no lock is held.
+    pub fn lifted<R>(&self, work: impl FnOnce() -> R) -> R {
+        set_mask(self.0);
+        let result = work();
+        set_mask(u64::MAX);
+        result
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        set_mask(self.0);
+    }
+}
+
+/// Sets the calling thread's mask and returns the old one. The raw call: libc's keeps its own signals, by which threads
+/// are cancelled asynchronously, out of every mask.
+fn set_mask(mask: u64) -> u64 {
+    let mut old = 0u64;
+    // SAFETY: both masks are of the size that is given, the kernel's.
+    unsafe {
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const mask, &raw mut old, size_of::<u64>());
+    }
+    old
+}
 
 static ENDING: AtomicBool = AtomicBool::new(false);
 

@@ -57,8 +57,15 @@ pub fn change_state(from: State, to: State) -> bool {
     STATE.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire).is_ok()
 }
 
-/// Whether this is the armed process itself, and not a vfork child on its memory.
+/// Whether this is the armed process itself, and not a child: of vfork, on its memory, or of a fork that ran no fork
+/// handlers (`_Fork`, a bare system call), with a copy of it, no worker, and locks that nobody will give back.
 #[must_use]
 pub fn is_armed_process() -> bool {
     std::process::id() == ARMED_PROCESS.load(Ordering::Relaxed)
+}
+
+/// Whether the monitor runs, and in this very process. For what takes a lock or waits for the worker.
+#[must_use]
+pub fn is_running_here() -> bool {
+    is_running() && is_armed_process()
 }

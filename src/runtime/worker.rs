@@ -382,12 +382,13 @@ struct Registered;
 
 impl Process for Registered {
     fn thread(&self, id: ThreadId) -> ThreadInfo {
-        registry::get(id).map_or_else(ThreadInfo::default, |record| ThreadInfo {
+        let describe = |record: &registry::Record| ThreadInfo {
             name: record.name(),
             parent: record.parent,
             created_at: record.created_at,
             start_routine: record.routine.addr() as u64,
-        })
+        };
+        registry::with(id, describe).unwrap_or_default()
     }
 
     fn pid(&self) -> u32 {

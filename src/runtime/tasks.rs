@@ -8,14 +8,14 @@ pub fn is_running(thread: u32) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// Whether every thread of the process but the calling one has ended.
+/// Whether every thread of the process has ended but the calling one and `other`.
 #[must_use]
-pub fn is_alone() -> bool {
+pub fn are_gone_but_for(other: u32) -> bool {
     // SAFETY: no preconditions.
     let me = unsafe { libc::gettid() } as u32;
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return false };
     let ids = tasks.flatten().filter_map(|task| task.file_name().to_str()?.parse().ok());
-    ids.filter(|&id| id != me).all(|id| !is_running(id))
+    ids.filter(|&id| id != me && id != other).all(|id| !is_running(id))
 }
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod tests {
         });
         let id = told.recv().unwrap();
         assert!(is_running(id));
-        assert!(!is_alone());
+        assert!(!are_gone_but_for(0));
         drop(stop);
         thread.join().unwrap();
         while is_running(id) {

@@ -44,6 +44,13 @@ pub fn request(request: Request) -> u32 {
     ticket
 }
 
+static OS_THREAD_ID: AtomicU32 = AtomicU32::new(0);
+
+/// The kernel's id of the worker.
+pub fn os_thread_id() -> u32 {
+    OS_THREAD_ID.load(Ordering::Relaxed)
+}
+
 /// Findings that count for the exit code.
 pub fn strong_findings() -> usize {
     STRONG.load(Ordering::Acquire)
@@ -89,6 +96,8 @@ extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
         (*tls::tls()).gate = tls::OURS | tls::BUSY;
         libc::prctl(libc::PR_SET_NAME, c"avmon".as_ptr());
     }
+    // SAFETY: no preconditions.
+    OS_THREAD_ID.store(unsafe { libc::gettid() } as u32, Ordering::Relaxed);
     descriptors::isolate();
     let result = std::panic::catch_unwind(|| {
         // Readers of debug information may panic on broken files, and are caught; the default hook would print that.
@@ -221,14 +230,13 @@ impl Worker {
             if self.answer_request() {
                 return;
             }
-            if registry::is_empty() && tasks::is_alone() {
+            if registry::is_empty() && tasks::are_gone_but_for(os_thread_id()) {
                 self.end_process();
             }
         }
     }
 
-    /// When the last thread of a process ends, libc ends the process with status 0. It takes us for a thread of the
-    /// program, so this falls to us.
+    /// The last thread that we knew ended the process, unless one was left that we did not know; now that has ended too.
     fn end_process(&mut self) -> ! {
         self.finish();
         state::set_state(State::Dead);

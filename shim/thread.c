@@ -10,7 +10,7 @@ const uint32_t avmon_full_chunk = UINT32_MAX;
 __thread struct avmon_tls avmon_tls = {.chunk = &avmon_full_chunk};
 
 _Static_assert(sizeof(struct avmon_frame) == 24, "mirrored in tls.rs");
-_Static_assert(sizeof(struct avmon_tls) == 176, "mirrored in tls.rs");
+_Static_assert(sizeof(struct avmon_tls) == 184, "mirrored in tls.rs");
 
 /* No room: the thread's first call, when avmon_stack_begin finds it a stack, or a call too deep to keep. */
 static __attribute__((noinline)) int deep_entry(void) {
@@ -72,6 +72,11 @@ AVMON_PRIVATE void avmon_before_longjmp(const uintptr_t *environment) {
         avmon_func_exit(); /* the frames that were too deep to keep are the innermost ones */
     while (t->top != t->base && t->top[-1].sp < sp)
         avmon_func_exit();
+    /* A signal interrupted a hook, and its handler jumps out of it: nobody else will open the gate. */
+    if ((t->gate & AVMON_BUSY) != 0 && (t->gate & AVMON_BUSY) < sp) {
+        t->gate &= ~AVMON_BUSY;
+        avmon_hook_torn();
+    }
 }
 
 /*

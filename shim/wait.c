@@ -24,6 +24,7 @@
     X(pthread_join, int, (pthread_t, void **), ANY)                                                                   \
     X(pthread_timedjoin_np, int, (pthread_t, void **, const struct timespec *), ANY)                                  \
     X(pthread_clockjoin_np, int, (pthread_t, void **, clockid_t, const struct timespec *), ANY)                      \
+    X(pthread_cancel, int, (pthread_t), ANY)                                                                          \
     X(pthread_once, int, (pthread_once_t *, void (*)(void)), ANY)                                                     \
     X(sem_wait, int, (sem_t *), ANY)                                                                                  \
     X(sem_timedwait, int, (sem_t *, const struct timespec *), ANY)                                                    \
@@ -133,6 +134,12 @@ AVMON_PRIVATE int avmon_pthread_clockjoin_np(pthread_t thread, void **value, clo
 
 AVMON_PRIVATE int avmon_thrd_join(thrd_t thread, int *value, uintptr_t pc) {
     JOIN(thread, pc, REAL(thrd_join)(thread, value));
+}
+
+/* A thread that cancels itself at once does not come back from the call. */
+AVMON_PRIVATE int avmon_pthread_cancel(pthread_t thread, uintptr_t pc) {
+    avmon_cancel_begin((uintptr_t)thread, pc);
+    return REAL(pthread_cancel)(thread);
 }
 
 #define SEMAPHORE_WAIT(semaphore, pc, call)                                                                           \

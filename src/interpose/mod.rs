@@ -20,6 +20,8 @@ pub fn resolve() {
     jumps::resolve_all();
 }
 
+/// By the C ABI, so that callers need no code for the case that it unwinds; see `runtime::record`.
+#[cold]
 extern "C" fn resolve_from_c() {
     resolve();
 }
@@ -81,7 +83,7 @@ exports! {
     pthread_tryjoin_np / 2 => thread::pthread_tryjoin_np;
     pthread_timedjoin_np / 3 => shim::avmon_pthread_timedjoin_np;
     pthread_clockjoin_np / 4 => shim::avmon_pthread_clockjoin_np;
-    pthread_cancel / 1 => thread::pthread_cancel;
+    pthread_cancel / 1 => shim::avmon_pthread_cancel;
     pthread_setname_np / 2 => thread::pthread_setname_np;
     thrd_create / 3 => thread::thrd_create;
     thrd_join / 2 => shim::avmon_thrd_join;

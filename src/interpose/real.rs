@@ -22,7 +22,7 @@ macro_rules! real_functions {
                 let mut address = slots::$name.load(Ordering::Relaxed);
                 if address.is_null() {
                     // A constructor of another library called before ours ran.
-                    super::resolve();
+                    super::resolve_from_c();
                     address = slots::$name.load(Ordering::Relaxed);
                 }
                 // SAFETY: the address is that of the C function of this name, whose signature the table gives. It
@@ -81,7 +81,6 @@ real_functions! {
     sem_trywait: fn(Object) -> c_int, None;
     pthread_create: fn(*mut pthread_t, *const pthread_attr_t, Object, Object) -> c_int, None;
     pthread_tryjoin_np: fn(pthread_t, *mut Object) -> c_int, None;
-    pthread_cancel: fn(pthread_t) -> c_int, None;
     pthread_setname_np: fn(pthread_t, *const c_char) -> c_int, None;
     thrd_create: fn(*mut pthread_t, Object, Object) -> c_int, None;
     mtx_init: fn(Object, c_int) -> c_int, None;

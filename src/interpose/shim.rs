@@ -2,7 +2,7 @@
 
 use super::{condition, thread};
 use crate::event::Kind;
-use crate::runtime::{fiber, record};
+use crate::runtime::{self, fiber, record};
 
 /// What C calls in Rust. Hidden symbols: `#[no_mangle]` would export them from the library to the program.
 macro_rules! callbacks {
@@ -17,11 +17,13 @@ macro_rules! callbacks {
 
 callbacks! {
     "avmon_stack_begin" => fiber::begin_stack;
+    "avmon_hook_torn" => runtime::record::hook_torn;
     "avmon_thread_begin" => thread::begin;
     "avmon_wait_begin" => condition::wait_begin;
     "avmon_wait_end" => condition::wait_end;
     "avmon_join_begin" => thread::join_begin;
     "avmon_join_end" => thread::join_end;
+    "avmon_cancel_begin" => thread::cancel_begin;
     "avmon_signal" => signal;
     "avmon_await" => await_object;
     "avmon_refused" => refused;
@@ -53,6 +55,7 @@ unsafe extern "C" {
     pub fn avmon_pthread_cond_clockwait();
     pub fn avmon_cnd_wait();
     pub fn avmon_cnd_timedwait();
+    pub fn avmon_pthread_cancel();
     pub fn avmon_pthread_join();
     pub fn avmon_pthread_timedjoin_np();
     pub fn avmon_pthread_clockjoin_np();

@@ -120,6 +120,11 @@ impl Pipeline {
         }
     }
 
+    /// Whether a thread of the program that needs a chunk has to wait.
+    pub fn is_short(&self) -> bool {
+        self.in_transit.load(Ordering::Relaxed) >= self.most_in_transit
+    }
+
     /// Gives a consumed chunk back.
     pub fn recycle(&self, chunk: &'static Chunk) {
         self.free_chunks().push(chunk);

@@ -41,12 +41,20 @@ impl Blocked {
         Blocked(set_mask(u64::MAX))
     }
 
-    /// Lets signals through while `work` runs, for a wait in which no lock is held.
+    /// Lets signals through while `work` runs, for a wait in which no lock is held. Not the one that cancels a thread at
+    /// once: it would be unwound through frames that do not allow it.
     pub fn lifted<R>(&self, work: impl FnOnce() -> R) -> R {
-        set_mask(self.0);
+        const CANCEL: u64 = 1 << (32 - 1);
+        set_mask(self.0 | CANCEL);
         let result = work();
         set_mask(u64::MAX);
         result
+    }
+}
+
+impl Default for Blocked {
+    fn default() -> Blocked {
+        Blocked::new()
     }
 }
 

@@ -28,6 +28,9 @@ pub static ARMED_PROCESS: AtomicU32 = AtomicU32::new(0);
 /// Events that were made while a hook of the same thread was at work (by a signal handler), and so not recorded.
 pub static UNSEEN: AtomicU64 = AtomicU64::new(0);
 
+/// Hooks that a thread was torn out of, by a jump or a cancellation. Each may have left a hole in the order numbers.
+pub static TORN: AtomicU32 = AtomicU32::new(0);
+
 /// Events dropped because there was no room for them.
 pub static LOST: AtomicU64 = AtomicU64::new(0);
 
@@ -61,7 +64,9 @@ pub fn change_state(from: State, to: State) -> bool {
 /// handlers (`_Fork`, a bare system call), with a copy of it, no worker, and locks that nobody will give back.
 #[must_use]
 pub fn is_armed_process() -> bool {
-    std::process::id() == ARMED_PROCESS.load(Ordering::Relaxed)
+    // SAFETY: no preconditions.
+    let process = unsafe { libc::getpid() };
+    process as u32 == ARMED_PROCESS.load(Ordering::Relaxed)
 }
 
 /// Whether the monitor runs, and in this very process. For what takes a lock or waits for the worker.

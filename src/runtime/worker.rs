@@ -57,6 +57,7 @@ pub fn forget() {
     STRONG.store(0, Ordering::Relaxed);
     state::UNSEEN.store(0, Ordering::Relaxed);
     state::LOST.store(0, Ordering::Relaxed);
+    state::TORN.store(0, Ordering::Relaxed);
 }
 
 /// Symbolising large programs nests deeply; the rest needs little.
@@ -86,7 +87,7 @@ pub fn spawn() -> Result<(), i32> {
 extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: this thread's own state; a C string for the name.
     unsafe {
-        (*tls::tls()).gate = tls::OURS | tls::BUSY;
+        (*tls::tls()).gate = tls::OURS;
         libc::prctl(libc::PR_SET_NAME, c"avmon".as_ptr());
     }
     let result = std::panic::catch_unwind(|| {
@@ -157,13 +158,18 @@ struct Worker {
     order_gaps: u64,
     started: Instant,
     /// Since when nothing could go out although something waits.
-    stuck_polls: u32,
+    stuck_since: Option<Instant>,
+    /// Torn hooks that are known to have left no hole in the order, or one that was skipped.
+    torn_without_hole: u32,
 }
 
 const SHORTEST_POLL: Duration = Duration::from_millis(20);
 const LONGEST_POLL: Duration = Duration::from_millis(320);
-/// A number that does not arrive for this many polls never will: its thread was torn out of a hook.
-const STUCK_POLLS: u32 = 100;
+/// A number that does not arrive for this long never will: its thread was torn out of a hook, or ended in one. When that
+/// is known to have happened there is no need to be patient.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The same while the program waits for room. Then few threads run, and one that is in a hook gets its turn soon.
+const PATIENCE_UNDER_PRESSURE: Duration = Duration::from_millis(200);
 /// At the end there is no time for that; by then every thread that could publish has had a moment.
 const FINAL_TRIES: u32 = 20;
 /// Chunks taken before the worker looks at its requests again.
@@ -190,7 +196,8 @@ impl Worker {
             events: 0,
             order_gaps: 0,
             started: Instant::now(),
-            stuck_polls: 0,
+            stuck_since: None,
+            torn_without_hole: 0,
         })
     }
 
@@ -211,8 +218,9 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => busy = self.take_open_chunks(),
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            busy |= self.analyse();
-            self.watch_for_gap(busy);
+            let progress = self.analyse();
+            self.watch_for_gap(progress);
+            busy |= progress || self.pipeline.is_short();
             poll = if busy { SHORTEST_POLL } else { (poll * 2).min(LONGEST_POLL) };
             if self.answer_request() {
                 return;
@@ -277,11 +285,25 @@ impl Worker {
         self.events != before
     }
 
-    fn watch_for_gap(&mut self, busy: bool) {
-        self.stuck_polls = if busy || self.merger.pending() == 0 { 0 } else { self.stuck_polls + 1 };
-        if self.stuck_polls > STUCK_POLLS {
+    fn watch_for_gap(&mut self, progress: bool) {
+        let torn = state::TORN.load(Ordering::Relaxed);
+        if self.merger.pending() == 0 {
+            self.torn_without_hole = torn;
+        }
+        if progress || self.merger.pending() == 0 {
+            self.stuck_since = None;
+            return;
+        }
+        let patience = if torn != self.torn_without_hole {
+            SHORTEST_POLL
+        } else if self.pipeline.is_short() {
+            PATIENCE_UNDER_PRESSURE
+        } else {
+            PATIENCE
+        };
+        if self.stuck_since.get_or_insert_with(Instant::now).elapsed() > patience {
             self.skip_gap();
-            self.stuck_polls = 0;
+            self.stuck_since = None;
         }
     }
 

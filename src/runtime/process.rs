@@ -175,16 +175,23 @@ extern "C" fn at_exit(status: libc::c_int, _argument: *mut libc::c_void) {
 /// Lets the worker finish, and tells which status the process should end with.
 #[must_use]
 pub fn finish(status: libc::c_int) -> libc::c_int {
-    if !state::is_running_here() {
+    // Two threads may end the process at the same time: the second one must not take the worker away from the first.
+    if !state::is_armed_process() || !(drain() || state::state() == State::Draining) {
         return status;
     }
     ask(worker::Request::Finish);
     state::set_state(State::Dead);
-    if let Some(pipeline) = pipeline::current() {
-        pipeline.release_waiters();
-    }
     let code = super::options().exitcode;
     if code != 0 && worker::strong_findings() > 0 { libc::c_int::from(code) } else { status }
+}
+
+/// Stops the recording. False if it did not go on.
+fn drain() -> bool {
+    let drains = state::change_state(State::Running, State::Draining);
+    if drains && let Some(pipeline) = pipeline::current() {
+        pipeline.release_waiters();
+    }
+    drains
 }
 
 /// Lets the worker report what it can know by now; the process may go on.
@@ -207,10 +214,13 @@ fn ask(request: worker::Request) {
     wait_for(ticket, deadline);
 }
 
-/// As `ask`, for signal handlers: no channel, no allocation. The worker sees the request within its polling time.
-pub fn ask_in_signal_handler(request: worker::Request) {
-    let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
-    wait_for(worker::request(request), deadline);
+/// Lets the worker finish because a signal ends the process. For its handler: no channel, no allocation. The worker sees
+/// the request within its polling time.
+pub fn finish_in_signal_handler() {
+    if state::is_armed_process() && drain() {
+        let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
+        wait_for(worker::request(worker::Request::Finish), deadline);
+    }
 }
 
 fn wait_for(ticket: u32, deadline: Instant) {
@@ -218,7 +228,7 @@ fn wait_for(ticket: u32, deadline: Instant) {
     loop {
         let done = worker::DONE.load(Ordering::Acquire);
         let left = deadline.saturating_duration_since(Instant::now());
-        if done >= ticket || left.is_zero() || !state::is_running() {
+        if done >= ticket || left.is_zero() || state::state() == State::Dead {
             break;
         }
         futex::wait(&worker::DONE, done, left);

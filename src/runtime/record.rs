@@ -208,7 +208,7 @@ unsafe extern "C" fn not_recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64)
             (*t).lost = (*t).lost.saturating_add(1);
             state::LOST.fetch_add(1, Ordering::Relaxed);
         },
-        State::Off | State::Dead => {}
+        State::Off | State::Draining | State::Dead => {}
     }
 }
 

@@ -4,9 +4,6 @@
 //! otherwise, we let the worker finish first, and then let the signal do what it would have done.
 
 use super::process;
-use super::state;
-use super::worker::Request;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Signals that end a process by default and can be caught.
 const FATAL: [libc::c_int; 16] = [
@@ -81,8 +78,6 @@ fn set_mask(mask: u64) -> u64 {
     old
 }
 
-static ENDING: AtomicBool = AtomicBool::new(false);
-
 /// Catches the fatal signals that still have their default action.
 pub fn install() {
     for signal in FATAL {
@@ -104,9 +99,7 @@ pub fn install() {
 extern "C" fn at_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: only async-signal-safe calls; the kernel gave us `info`.
     unsafe {
-        if state::is_armed_process() && !ENDING.swap(true, Ordering::AcqRel) {
-            process::ask_in_signal_handler(Request::Finish);
-        }
+        process::finish_in_signal_handler();
         let mut default: libc::sigaction = std::mem::zeroed();
         default.sa_sigaction = libc::SIG_DFL;
         libc::sigaction(signal, &raw const default, std::ptr::null_mut());

@@ -1,13 +1,15 @@
 //! The monitor's lifecycle in this process.
 //!
 //! ```text
-//! Off ──constructor of the preloaded library──> Armed ──first thread created──> Running ──end of process──> Dead
+//! Off ──constructor of the preloaded library──> Armed ──first thread created──> Running ──end of process──> Draining ──> Dead
 //!                                                 ^                                │
 //!                                                 └────────── child of a fork ─────┘   (or Dead, by option)
 //! ```
 //!
 //! Off is also what the `avmon` binary stays in, which has the interposers linked in. Before the first thread is
-//! created nobody can interfere with anybody, so nothing is recorded. Dead never comes back to life.
+//! created nobody can interfere with anybody, so nothing is recorded. When the process ends its other threads may still
+//! run: in Draining they get no new chunks, so that what was recorded comes to an end and can be put in order
+//! without holes. Dead never comes back to life.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
@@ -17,7 +19,8 @@ pub enum State {
     Off = 0,
     Armed = 1,
     Running = 2,
-    Dead = 3,
+    Draining = 3,
+    Dead = 4,
 }
 
 static STATE: AtomicU8 = AtomicU8::new(State::Off as u8);
@@ -41,6 +44,7 @@ pub fn state() -> State {
         0 => State::Off,
         1 => State::Armed,
         2 => State::Running,
+        3 => State::Draining,
         _ => State::Dead,
     }
 }

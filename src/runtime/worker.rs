@@ -170,8 +170,8 @@ const LONGEST_POLL: Duration = Duration::from_millis(320);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The same while the program waits for room. Then few threads run, and one that is in a hook gets its turn soon.
 const PATIENCE_UNDER_PRESSURE: Duration = Duration::from_millis(200);
-/// At the end there is no time for that; by then every thread that could publish has had a moment.
-const FINAL_TRIES: u32 = 20;
+/// At the end there is no time for that; but every thread that is in a hook needs its turn to leave it.
+const FINAL_TRIES: u32 = 100;
 /// Chunks taken before the worker looks at its requests again.
 const BURST: usize = 64;
 

@@ -7,6 +7,7 @@ pub mod lock;
 pub mod process;
 pub mod real;
 pub mod shim;
+pub mod signal;
 pub mod thread;
 pub mod tsan;
 
@@ -98,6 +99,16 @@ exports! {
 }
 
 exports! {
+    pub const SIGNALS;
+    sigaction => signal::sigaction;
+    signal => signal::signal;
+    bsd_signal => signal::bsd_signal;
+    ssignal => signal::ssignal;
+    sysv_signal => signal::sysv_signal;
+    __sysv_signal => signal::__sysv_signal;
+}
+
+exports! {
     pub const FUNCTIONS;
     __tsan_func_entry => shim::avmon_func_entry;
     __tsan_func_exit => shim::avmon_func_exit;
@@ -171,6 +182,7 @@ pub const TABLE: &[(&str, &[&str])] = &[
     ("synchronisation", SYNCHRONISATION),
     ("threads", THREADS),
     ("process", PROCESS),
+    ("signals", SIGNALS),
     ("functions", FUNCTIONS),
     ("accesses", tsan::access::NAMES),
     ("coverage", tsan::access::COVERAGE),

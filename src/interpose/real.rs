@@ -1,6 +1,6 @@
 //! The functions that we stand in front of.
 
-use libc::{c_char, c_int, c_void, clockid_t, pthread_attr_t, pthread_t, timespec};
+use libc::{c_char, c_int, c_void, clockid_t, pthread_attr_t, pthread_t, sighandler_t, timespec};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// An address that the program gave us and that we only pass on.
@@ -91,6 +91,12 @@ real_functions! {
     mtx_destroy: fn(Object), None;
     cnd_signal: fn(Object) -> c_int, None;
     cnd_broadcast: fn(Object) -> c_int, None;
+    sigaction: fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int, None;
+    signal: fn(c_int, sighandler_t) -> sighandler_t, None;
+    bsd_signal: fn(c_int, sighandler_t) -> sighandler_t, None;
+    ssignal: fn(c_int, sighandler_t) -> sighandler_t, None;
+    sysv_signal: fn(c_int, sighandler_t) -> sighandler_t, None;
+    __sysv_signal: fn(c_int, sighandler_t) -> sighandler_t, None;
     _exit: fn(c_int) -> !, None;
     quick_exit: fn(c_int) -> !, None;
     abort: fn() -> !, None;

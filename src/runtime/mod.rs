@@ -13,7 +13,7 @@ mod pipeline;
 pub mod process;
 pub mod record;
 pub mod registry;
-mod signals;
+pub mod signals;
 pub mod state;
 mod sync;
 pub mod tls;

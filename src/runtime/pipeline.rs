@@ -17,12 +17,20 @@ pub enum Message {
     Wake,
 }
 
+/// The chunks that nobody uses.
+#[derive(Default)]
+struct Free {
+    /// A stack: the chunk that was used last is the one most likely still in a cache. It has room for all chunks, so that
+    /// the worker, who gives them back, never allocates under the lock; see [`super::heap`].
+    stack: Vec<&'static Chunk>,
+    mapped: usize,
+}
+
 /// The two channels and the memory between them.
 pub struct Pipeline {
     to_worker: Sender<Message>,
     from_threads: Receiver<Message>,
-    /// A stack: the chunk that was used last is the one most likely still in a cache.
-    free: Mutex<Vec<&'static Chunk>>,
+    free: Mutex<Free>,
     /// Chunks that were sent and not given back yet. Only these are bounded: a chunk that its thread still fills comes
     /// back when the program likes, so waiting for one could be waiting for ever.
     in_transit: AtomicU32,
@@ -65,7 +73,7 @@ impl Pipeline {
         Pipeline {
             to_worker,
             from_threads,
-            free: Mutex::new(Vec::new()),
+            free: Mutex::default(),
             in_transit: AtomicU32::new(0),
             most_in_transit,
             lossy,
@@ -94,7 +102,7 @@ impl Pipeline {
     /// `None` also when memory is out, or the monitor ends while waiting.
     pub fn fresh_chunk(&self, blocked: &Blocked) -> Option<&'static Chunk> {
         loop {
-            let chunk = self.free_chunks().pop();
+            let chunk = self.free_chunks().stack.pop();
             if chunk.is_some() {
                 return chunk;
             }
@@ -113,7 +121,7 @@ impl Pipeline {
                 return None;
             }
             self.waiting.fetch_add(1, Ordering::SeqCst);
-            if self.free_chunks().is_empty() {
+            if self.free_chunks().stack.is_empty() {
                 blocked.lifted(|| futex::wait(&self.freed, seen, Duration::from_millis(50)));
             }
             self.waiting.fetch_sub(1, Ordering::SeqCst);
@@ -127,7 +135,7 @@ impl Pipeline {
 
     /// Gives a consumed chunk back.
     pub fn recycle(&self, chunk: &'static Chunk) {
-        self.free_chunks().push(chunk);
+        self.free_chunks().stack.push(chunk);
         self.in_transit.fetch_sub(1, Ordering::Relaxed);
         self.freed.fetch_add(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) != 0 {
@@ -156,12 +164,16 @@ impl Pipeline {
         if address == libc::MAP_FAILED {
             return false;
         }
+        let mut free = self.free_chunks();
+        free.mapped += SLAB;
+        let missing = free.mapped - free.stack.len();
+        free.stack.reserve(missing);
         // SAFETY: inside the mapping, aligned, zeroed (a valid empty chunk), and never unmapped.
-        self.free_chunks().extend((0..SLAB).map(|i| unsafe { &*address.byte_add(i * BYTES).cast::<Chunk>() }));
+        free.stack.extend((0..SLAB).map(|i| unsafe { &*address.byte_add(i * BYTES).cast::<Chunk>() }));
         true
     }
 
-    fn free_chunks(&self) -> MutexGuard<'_, Vec<&'static Chunk>> {
+    fn free_chunks(&self) -> MutexGuard<'_, Free> {
         self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

@@ -62,6 +62,47 @@ impl Drop for Blocked {
     }
 }
 
+/// Blocks signals, and swallows the SIGPIPE that writing causes meanwhile.
+pub struct NoBrokenPipe {
+    _blocked: Blocked,
+    was_pending: bool,
+}
+
+impl NoBrokenPipe {
+    #[must_use]
+    pub fn new() -> NoBrokenPipe {
+        NoBrokenPipe { _blocked: Blocked::new(), was_pending: is_pipe_pending() }
+    }
+}
+
+impl Drop for NoBrokenPipe {
+    fn drop(&mut self) {
+        if !self.was_pending && is_pipe_pending() {
+            let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: an initialised set and time; the information is not asked for.
+            unsafe { libc::sigtimedwait(&pipe_set(), std::ptr::null_mut(), &raw const now) };
+        }
+    }
+}
+
+fn pipe_set() -> libc::sigset_t {
+    // SAFETY: the set is emptied before it is used.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGPIPE);
+        set
+    }
+}
+
+fn is_pipe_pending() -> bool {
+    // SAFETY: the set is written by the first call.
+    unsafe {
+        let mut pending: libc::sigset_t = std::mem::zeroed();
+        libc::sigpending(&raw mut pending) == 0 && libc::sigismember(&raw const pending, libc::SIGPIPE) == 1
+    }
+}
+
 /// Sets the calling thread's mask and returns the old one. The raw call: libc's keeps its own signals, by which threads
 /// are cancelled asynchronously, out of every mask.
 fn set_mask(mask: u64) -> u64 {

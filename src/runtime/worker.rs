@@ -17,7 +17,7 @@ use crate::order::Merger;
 use crate::report::reporter::{Process, Reporter, ThreadInfo, Totals, Verdict};
 use crossbeam_channel::RecvTimeoutError;
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// What a thread of the program may ask of the worker.
@@ -34,6 +34,9 @@ pub enum Request {
 static TICKETS: AtomicU32 = AtomicU32::new(0);
 static WANTED: AtomicU32 = AtomicU32::new(0);
 pub static DONE: AtomicU32 = AtomicU32::new(0);
+
+/// The worker's kernel id.
+static WORKER: AtomicI32 = AtomicI32::new(0);
 
 static STRONG: AtomicUsize = AtomicUsize::new(0);
 
@@ -55,6 +58,7 @@ pub fn forget() {
     WANTED.store(0, Ordering::Relaxed);
     DONE.store(0, Ordering::Relaxed);
     STRONG.store(0, Ordering::Relaxed);
+    WORKER.store(0, Ordering::Relaxed);
     state::UNSEEN.store(0, Ordering::Relaxed);
     state::LOST.store(0, Ordering::Relaxed);
     state::TORN.store(0, Ordering::Relaxed);
@@ -88,6 +92,7 @@ extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: this thread's own state; a C string for the name.
     unsafe {
         (*tls::tls()).gate = tls::OURS;
+        WORKER.store(libc::gettid(), Ordering::Relaxed);
         libc::prctl(libc::PR_SET_NAME, c"avmon".as_ptr());
     }
     let result = std::panic::catch_unwind(|| {
@@ -105,12 +110,33 @@ extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
         say(&format!("avmon: internal error: {text}; the monitor switched itself off, the program goes on\n"));
     }
+    stop();
+    std::ptr::null_mut()
+}
+
+/// Nothing is recorded or analysed from now on; lets go of everybody who waits for it.
+fn stop() {
     state::set_state(State::Dead);
     if let Some(pipeline) = pipeline::current() {
         pipeline.release_waiters();
     }
     futex::advance(&DONE);
-    std::ptr::null_mut()
+}
+
+/// Switches the monitor off for a reason from which there is no way back, and says so once. Does not allocate. The worker
+/// stays in here: it must hold no lock that a thread of the program could want.
+pub fn give_up(reason: &str) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        say(reason);
+    }
+    stop();
+    // SAFETY: no preconditions.
+    unsafe {
+        while libc::gettid() == WORKER.load(Ordering::Relaxed) {
+            libc::pause();
+        }
+    }
 }
 
 /// Some events of one thread.
@@ -247,23 +273,22 @@ impl Worker {
     /// Looks into the chunks that threads are still filling, so that a quiet thread does not hide its last events.
     fn take_open_chunks(&mut self) -> bool {
         let mut found = false;
-        let Worker { progress, merger, .. } = self;
-        registry::open_chunks(|chunk| {
+        for chunk in registry::open_chunks() {
             // SAFETY: the thread stored the chunk after it was reset, with release order.
             let (thread, serial) = unsafe { chunk.owner() };
-            let progress = progress.entry(thread).or_default();
+            let progress = self.progress.entry(thread).or_default();
             // An earlier chunk is still in the channel: its events come first.
             if serial != progress.serial {
-                return;
+                continue;
             }
             let mut events = Vec::new();
             chunk.copy_from(progress.copied, &mut events);
             if !events.is_empty() {
                 found = true;
                 progress.copied += events.len();
-                merger.push(thread, Batch::Copy(events));
+                self.merger.push(thread, Batch::Copy(events));
             }
-        });
+        }
         found
     }
 

@@ -4,18 +4,9 @@ use super::chunk::{BYTES, Chunk};
 use super::signals::Blocked;
 use super::{futex, state};
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
-
-/// What the worker receives.
-#[derive(Clone, Copy)]
-pub enum Message {
-    /// A chunk that its thread will not write to any more.
-    Chunk(&'static Chunk),
-    /// Somebody wants the worker to look at its requests now.
-    Wake,
-}
 
 /// The chunks that nobody uses.
 #[derive(Default)]
@@ -28,8 +19,12 @@ struct Free {
 
 /// The two channels and the memory between them.
 pub struct Pipeline {
-    to_worker: Sender<Message>,
-    from_threads: Receiver<Message>,
+    to_worker: Sender<&'static Chunk>,
+    from_threads: Receiver<&'static Chunk>,
+    /// Advances whenever there is something for the worker to look at. It waits for this, and not in the channel: a
+    /// channel that is waited for allocates from the program's heap, and cannot be woken from a signal handler.
+    news: AtomicU32,
+    worker_waits: AtomicBool,
     free: Mutex<Free>,
     /// Chunks that were sent and not given back yet. Only these are bounded: a chunk that its thread still fills comes
     /// back when the program likes, so waiting for one could be waiting for ever.
@@ -73,6 +68,8 @@ impl Pipeline {
         Pipeline {
             to_worker,
             from_threads,
+            news: AtomicU32::new(0),
+            worker_waits: AtomicBool::new(false),
             free: Mutex::default(),
             in_transit: AtomicU32::new(0),
             most_in_transit,
@@ -82,8 +79,8 @@ impl Pipeline {
         }
     }
 
-    /// The worker's end.
-    pub fn messages(&self) -> &Receiver<Message> {
+    /// The chunks that were sent.
+    pub fn sent_chunks(&self) -> &Receiver<&'static Chunk> {
         &self.from_threads
     }
 
@@ -91,11 +88,26 @@ impl Pipeline {
     pub fn send_chunk(&self, chunk: &'static Chunk, _: &Blocked) {
         self.in_transit.fetch_add(1, Ordering::Relaxed);
         // Cannot fail: this pipeline holds the receiver.
-        let _ = self.to_worker.send(Message::Chunk(chunk));
+        let _ = self.to_worker.send(chunk);
+        self.wake_worker();
     }
 
-    pub fn wake_worker(&self, _: &Blocked) {
-        let _ = self.to_worker.send(Message::Wake);
+    /// Lets the worker look at its requests and chunks now. Safe in signal handlers.
+    pub fn wake_worker(&self) {
+        self.news.fetch_add(1, Ordering::SeqCst);
+        if self.worker_waits.load(Ordering::SeqCst) {
+            futex::wake(&self.news);
+        }
+    }
+
+    /// Waits for news, if there were none since the last time.
+    pub fn wait_for_news(&self, seen: &mut u32, timeout: Duration) {
+        self.worker_waits.store(true, Ordering::SeqCst);
+        if self.from_threads.is_empty() {
+            futex::wait(&self.news, *seen, timeout);
+        }
+        self.worker_waits.store(false, Ordering::SeqCst);
+        *seen = self.news.load(Ordering::SeqCst);
     }
 
     /// An empty chunk. When there is none the thread waits for the worker, or in lossy mode gets `None`.

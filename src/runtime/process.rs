@@ -201,37 +201,32 @@ pub fn flush() {
     }
 }
 
-/// Hands the worker a request and waits until it is done, dead, or out of time.
+/// Hands the worker a request and waits until it is done, dead, or out of time. Safe in signal handlers.
 fn ask(request: worker::Request) {
+    let errno = record::Errno::save();
     let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
     let ticket = worker::request(request);
-    // Not in a signal handler that interrupted a fork: to send is to allocate. The worker looks by itself, too.
-    if HEAP_LOCKED_BY.load(Ordering::Relaxed) != tls()
-        && let Some(pipeline) = pipeline::current()
-    {
-        pipeline.wake_worker(&signals::Blocked::new());
+    if let Some(pipeline) = pipeline::current() {
+        pipeline.wake_worker();
     }
     wait_for(ticket, deadline);
-}
-
-/// Lets the worker finish because a signal ends the process. For its handler: no channel, no allocation. The worker sees
-/// the request within its polling time.
-pub fn finish_in_signal_handler() {
-    if state::is_armed_process() && drain() {
-        let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
-        wait_for(worker::request(worker::Request::Finish), deadline);
-    }
+    errno.restore();
 }
 
 fn wait_for(ticket: u32, deadline: Instant) {
-    let errno = record::Errno::save();
     loop {
         let done = worker::DONE.load(Ordering::Acquire);
         let left = deadline.saturating_duration_since(Instant::now());
         if done >= ticket || left.is_zero() || state::state() == State::Dead {
-            break;
+            return;
         }
         futex::wait(&worker::DONE, done, left);
     }
-    errno.restore();
+}
+
+/// Lets the worker finish because a signal ends the process. A second signal does not wait for the first.
+pub fn finish_in_signal_handler() {
+    if state::is_armed_process() && drain() {
+        ask(worker::Request::Finish);
+    }
 }

@@ -5,7 +5,7 @@
 //! program goes on.
 
 use super::chunk::Chunk;
-use super::pipeline::{self, Message, Pipeline};
+use super::pipeline::{self, Pipeline};
 use super::state::{self, State};
 use super::sync::as_events;
 use super::{early, futex, options, registry, say, tls};
@@ -15,7 +15,6 @@ use crate::event::{Event, Kind, ThreadId};
 use crate::interpose::real;
 use crate::order::Merger;
 use crate::report::reporter::{Process, Reporter, ThreadInfo, Totals, Verdict};
-use crossbeam_channel::RecvTimeoutError;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -232,18 +231,10 @@ impl Worker {
             say("avmon: monitoring starts with the first thread\n");
         }
         let mut poll = SHORTEST_POLL;
+        let mut news = 0;
         loop {
-            let mut busy = true;
-            match self.pipeline.messages().recv_timeout(poll) {
-                Ok(message) => {
-                    self.take(message);
-                    for message in self.pipeline.messages().try_iter().take(BURST) {
-                        self.take(message);
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => busy = self.take_open_chunks(),
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
+            self.pipeline.wait_for_news(&mut news, poll);
+            let mut busy = self.take_sent_chunks(BURST) || self.take_open_chunks();
             let progress = self.analyse();
             self.watch_for_gap(progress);
             busy |= progress || self.pipeline.is_short();
@@ -254,8 +245,13 @@ impl Worker {
         }
     }
 
-    fn take(&mut self, message: Message) {
-        let Message::Chunk(chunk) = message else { return };
+    /// Takes at most so many chunks that were sent. False if there was none.
+    fn take_sent_chunks(&mut self, most: usize) -> bool {
+        let chunks = self.pipeline.sent_chunks().try_iter().take(most);
+        chunks.map(|chunk| self.take(chunk)).count() > 0
+    }
+
+    fn take(&mut self, chunk: &'static Chunk) {
         // SAFETY: the chunk came over the channel.
         let (thread, serial) = unsafe { chunk.owner() };
         let progress = self.progress.entry(thread).or_default();
@@ -370,9 +366,7 @@ impl Worker {
     fn take_all(&mut self) {
         // A chunk that is sent between the two steps makes its successor wait for the next round.
         for _ in 0..2 {
-            for message in self.pipeline.messages().try_iter() {
-                self.take(message);
-            }
+            self.take_sent_chunks(usize::MAX);
             self.analyse();
             self.take_open_chunks();
             self.analyse();

@@ -10,7 +10,7 @@ const uint32_t avmon_full_chunk = UINT32_MAX;
 __thread struct avmon_tls avmon_tls = {.chunk = &avmon_full_chunk};
 
 _Static_assert(sizeof(struct avmon_frame) == 24, "mirrored in tls.rs");
-_Static_assert(sizeof(struct avmon_tls) == 176, "mirrored in tls.rs");
+_Static_assert(sizeof(struct avmon_tls) == 184, "mirrored in tls.rs");
 
 static inline void push(struct avmon_frame *frame, uintptr_t inside, uintptr_t call, uintptr_t sp) {
     frame->inside = inside;
@@ -76,6 +76,11 @@ AVMON_PRIVATE void avmon_before_longjmp(const uintptr_t *environment) {
         avmon_func_exit(); /* the frames that were too deep to keep are the innermost ones */
     while (t->top != t->base && t->top[-1].sp < sp)
         avmon_func_exit();
+    /* A signal interrupted a hook, and its handler jumps out of it: nobody else will open the gate. */
+    if ((t->gate & AVMON_BUSY) != 0 && (t->gate & AVMON_BUSY) < sp) {
+        t->gate &= ~AVMON_BUSY;
+        avmon_hook_torn();
+    }
 }
 
 /*

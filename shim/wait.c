@@ -24,7 +24,7 @@
     X(pthread_join, int, (pthread_t, void **), ANY)                                                                   \
     X(pthread_timedjoin_np, int, (pthread_t, void **, const struct timespec *), ANY)                                  \
     X(pthread_clockjoin_np, int, (pthread_t, void **, clockid_t, const struct timespec *), ANY)                      \
-    X(pthread_setcanceltype, int, (int, int *), ANY)                                                                  \
+    X(pthread_cancel, int, (pthread_t), ANY)                                                                          \
     X(pthread_once, int, (pthread_once_t *, void (*)(void)), ANY)                                                     \
     X(sem_wait, int, (sem_t *), ANY)                                                                                  \
     X(sem_timedwait, int, (sem_t *, const struct timespec *), ANY)                                                    \
@@ -136,6 +136,12 @@ AVMON_PRIVATE int avmon_thrd_join(thrd_t thread, int *value, uintptr_t pc) {
     JOIN(thread, pc, REAL(thrd_join)(thread, value));
 }
 
+/* A thread that cancels itself at once does not come back from the call. */
+AVMON_PRIVATE int avmon_pthread_cancel(pthread_t thread, uintptr_t pc) {
+    avmon_cancel_begin((uintptr_t)thread, pc);
+    return REAL(pthread_cancel)(thread);
+}
+
 #define SEMAPHORE_WAIT(semaphore, pc, call)                                                                           \
     int result = (call);                                                                                              \
     if (result == 0)                                                                                                  \
@@ -152,16 +158,6 @@ AVMON_PRIVATE int avmon_sem_timedwait(sem_t *s, const struct timespec *until, ui
 
 AVMON_PRIVATE int avmon_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until, uintptr_t pc) {
     SEMAPHORE_WAIT(s, pc, REAL(sem_clockwait)(s, clock, until));
-}
-
-/* Turning asynchronous cancellation on may cancel at once; turning it off comes back to code that may lock. */
-AVMON_PRIVATE int avmon_pthread_setcanceltype(int type, int *old) {
-    if (type == PTHREAD_CANCEL_ASYNCHRONOUS)
-        avmon_cancellable(1);
-    int result = REAL(pthread_setcanceltype)(type, old);
-    if (type == PTHREAD_CANCEL_DEFERRED)
-        avmon_cancellable(0);
-    return result;
 }
 
 /*

@@ -7,6 +7,7 @@ pub mod lock;
 pub mod process;
 pub mod real;
 pub mod shim;
+pub mod signal;
 pub mod thread;
 pub mod tsan;
 
@@ -20,6 +21,8 @@ pub fn resolve() {
     jumps::resolve_all();
 }
 
+/// By the C ABI, so that callers need no code for the case that it unwinds; see `runtime::record`.
+#[cold]
 extern "C" fn resolve_from_c() {
     resolve();
 }
@@ -81,8 +84,7 @@ exports! {
     pthread_tryjoin_np / 2 => thread::pthread_tryjoin_np;
     pthread_timedjoin_np / 3 => shim::avmon_pthread_timedjoin_np;
     pthread_clockjoin_np / 4 => shim::avmon_pthread_clockjoin_np;
-    pthread_setcanceltype => shim::avmon_pthread_setcanceltype;
-    pthread_cancel / 1 => thread::pthread_cancel;
+    pthread_cancel / 1 => shim::avmon_pthread_cancel;
     pthread_setname_np / 2 => thread::pthread_setname_np;
     thrd_create / 3 => thread::thrd_create;
     thrd_join / 2 => shim::avmon_thrd_join;
@@ -93,9 +95,17 @@ exports! {
     _exit => process::exit_now;
     _Exit => process::exit_now;
     quick_exit => process::quick_exit;
-    sigaction => process::sigaction;
-    signal => process::signal;
     abort => process::abort;
+}
+
+exports! {
+    pub const SIGNALS;
+    sigaction => signal::sigaction;
+    signal => signal::signal;
+    bsd_signal => signal::bsd_signal;
+    ssignal => signal::ssignal;
+    sysv_signal => signal::sysv_signal;
+    __sysv_signal => signal::__sysv_signal;
 }
 
 exports! {
@@ -175,6 +185,7 @@ pub const TABLE: &[(&str, &[&str])] = &[
     ("synchronisation", SYNCHRONISATION),
     ("threads", THREADS),
     ("process", PROCESS),
+    ("signals", SIGNALS),
     ("functions", FUNCTIONS),
     ("accesses", tsan::access::NAMES),
     ("coverage", tsan::access::COVERAGE),

@@ -1,6 +1,6 @@
 //! The functions that we stand in front of.
 
-use libc::{c_char, c_int, c_void, clockid_t, pthread_attr_t, pthread_t, timespec};
+use libc::{c_char, c_int, c_void, clockid_t, pthread_attr_t, pthread_t, sighandler_t, timespec};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// An address that the program gave us and that we only pass on.
@@ -22,7 +22,7 @@ macro_rules! real_functions {
                 let mut address = slots::$name.load(Ordering::Relaxed);
                 if address.is_null() {
                     // A constructor of another library called before ours ran.
-                    super::resolve();
+                    super::resolve_from_c();
                     address = slots::$name.load(Ordering::Relaxed);
                 }
                 // SAFETY: the address is that of the C function of this name, whose signature the table gives. It
@@ -81,7 +81,6 @@ real_functions! {
     sem_trywait: fn(Object) -> c_int, None;
     pthread_create: fn(*mut pthread_t, *const pthread_attr_t, Object, Object) -> c_int, None;
     pthread_tryjoin_np: fn(pthread_t, *mut Object) -> c_int, None;
-    pthread_cancel: fn(pthread_t) -> c_int, None;
     pthread_setname_np: fn(pthread_t, *const c_char) -> c_int, None;
     thrd_create: fn(*mut pthread_t, Object, Object) -> c_int, None;
     mtx_init: fn(Object, c_int) -> c_int, None;
@@ -93,7 +92,11 @@ real_functions! {
     cnd_signal: fn(Object) -> c_int, None;
     cnd_broadcast: fn(Object) -> c_int, None;
     sigaction: fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int, None;
-    signal: fn(c_int, libc::sighandler_t) -> libc::sighandler_t, None;
+    signal: fn(c_int, sighandler_t) -> sighandler_t, None;
+    bsd_signal: fn(c_int, sighandler_t) -> sighandler_t, None;
+    ssignal: fn(c_int, sighandler_t) -> sighandler_t, None;
+    sysv_signal: fn(c_int, sighandler_t) -> sighandler_t, None;
+    __sysv_signal: fn(c_int, sighandler_t) -> sighandler_t, None;
     _exit: fn(c_int) -> !, None;
     quick_exit: fn(c_int) -> !, None;
     abort: fn() -> !, None;

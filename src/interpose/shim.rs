@@ -2,7 +2,7 @@
 
 use super::{condition, thread};
 use crate::event::Kind;
-use crate::runtime::{fiber, record};
+use crate::runtime::{self, fiber, record};
 
 /// What C calls in Rust. Hidden symbols: `#[no_mangle]` would export them from the library to the program.
 macro_rules! callbacks {
@@ -17,15 +17,16 @@ macro_rules! callbacks {
 
 callbacks! {
     "avmon_stack_begin" => fiber::begin_stack;
+    "avmon_hook_torn" => runtime::record::hook_torn;
     "avmon_thread_begin" => thread::begin;
     "avmon_wait_begin" => condition::wait_begin;
     "avmon_wait_end" => condition::wait_end;
     "avmon_join_begin" => thread::join_begin;
     "avmon_join_end" => thread::join_end;
+    "avmon_cancel_begin" => thread::cancel_begin;
     "avmon_signal" => signal;
     "avmon_await" => await_object;
     "avmon_refused" => refused;
-    "avmon_cancellable" => cancellable;
     "avmon_resolve" => super::resolve_from_c;
 }
 
@@ -41,10 +42,6 @@ extern "C" fn refused(object: u64, pc: u64) {
     record(Kind::Refused, 0, object, pc);
 }
 
-extern "C" fn cancellable(asynchronous: libc::c_int) {
-    crate::runtime::record::set_cancellable(asynchronous != 0);
-}
-
 // What Rust calls, or exports, from C.
 unsafe extern "C" {
     pub fn avmon_resolve_waits();
@@ -58,11 +55,11 @@ unsafe extern "C" {
     pub fn avmon_pthread_cond_clockwait();
     pub fn avmon_cnd_wait();
     pub fn avmon_cnd_timedwait();
+    pub fn avmon_pthread_cancel();
     pub fn avmon_pthread_join();
     pub fn avmon_pthread_timedjoin_np();
     pub fn avmon_pthread_clockjoin_np();
     pub fn avmon_thrd_join();
-    pub fn avmon_pthread_setcanceltype();
     pub fn avmon_sem_wait();
     pub fn avmon_sem_timedwait();
     pub fn avmon_sem_clockwait();

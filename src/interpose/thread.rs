@@ -1,4 +1,5 @@
-//! Threads: created, joined, cancelled, named. The joins that can be cancelled are in `shim/wait.c`.
+//! Threads: created, joined, cancelled, named. The joins, which can be cancelled, and the cancelling
+//! itself are in `shim/wait.c`.
 
 use super::real::{self, Object};
 use super::shim;
@@ -114,14 +115,13 @@ pub unsafe extern "C" fn pthread_tryjoin_np(thread: pthread_t, value: *mut Objec
     result
 }
 
-pub unsafe extern "C" fn pthread_cancel(thread: pthread_t, pc: u64) -> c_int {
+/// Called by the shim before a thread is cancelled.
+pub extern "C" fn cancel_begin(thread: pthread_t, pc: u64) {
     if state::is_running_here()
         && let Some(target) = registry::find(thread)
     {
         crate::runtime::record::cancel(target, pc);
     }
-    // SAFETY: the program's own call.
-    unsafe { real::pthread_cancel()(thread) }
 }
 
 pub unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char, _pc: u64) -> c_int {

@@ -13,7 +13,8 @@ const MOST: usize = 1 << 16;
 static SITES: Mutex<Option<FxHashMap<u64, u64>>> = Mutex::new(None);
 
 /// Keeps the site of an early `LockInit`; forgets it at `LockDestroy`. Other kinds are nothing yet.
-pub fn remember(kind: Kind, lock: u64, pc: u64) {
+#[inline(never)]
+pub extern "C" fn remember(kind: Kind, lock: u64, pc: u64) {
     if !matches!(kind, Kind::LockInit | Kind::LockDestroy) {
         return;
     }

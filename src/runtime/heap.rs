@@ -3,7 +3,7 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// dlmalloc over our own mappings, behind a spin lock: few allocations, most of them by the worker.
 pub struct Heap {
@@ -13,6 +13,39 @@ pub struct Heap {
 
 // SAFETY: `inner` is only touched between `lock` and `unlock`.
 unsafe impl Sync for Heap {}
+
+/// What is left when memory is out (a limit on the address space, most often): enough for the program's threads to get out
+/// of the hooks that they are in, while the monitor switches itself off. Rust would end the process.
+struct Reserve {
+    bytes: UnsafeCell<[u8; Reserve::SIZE]>,
+    used: AtomicUsize,
+}
+
+// SAFETY: each byte is given out once.
+unsafe impl Sync for Reserve {}
+
+static RESERVE: Reserve = Reserve { bytes: UnsafeCell::new([0; Reserve::SIZE]), used: AtomicUsize::new(0) };
+
+impl Reserve {
+    const SIZE: usize = 1 << 20;
+
+    fn take(&self, layout: Layout) -> *mut u8 {
+        let room = layout.size() + layout.align();
+        let start = self.used.fetch_add(room, Ordering::Relaxed);
+        if start.saturating_add(room) > Reserve::SIZE {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: in range, as just seen; there is room for moving on to an aligned address.
+        unsafe {
+            let address = self.bytes.get().cast::<u8>().add(start);
+            address.add(address.align_offset(layout.align()))
+        }
+    }
+
+    fn owns(&self, pointer: *const u8) -> bool {
+        (self.bytes.get().addr()..self.bytes.get().addr() + Reserve::SIZE).contains(&pointer.addr())
+    }
+}
 
 /// How often a fork tries to get the heap's lock before it gives up on monitoring the child.
 const FORK_TRIES: u32 = 100_000;
@@ -70,25 +103,53 @@ impl Default for Heap {
     }
 }
 
-// SAFETY: dlmalloc honours size and alignment; the lock serialises it.
+/// Memory is out. The worker does not come back from here; a thread of the program gets some of the reserve.
+#[cold]
+fn out_of_memory(layout: Layout) -> *mut u8 {
+    if super::state::state() != super::state::State::Off {
+        super::worker::give_up("avmon: out of memory; the monitor switched itself off, the program goes on\n");
+    }
+    RESERVE.take(layout)
+}
+
+// SAFETY: dlmalloc honours size and alignment, and so does the reserve; the lock serialises dlmalloc.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: any size and alignment is allowed.
-        self.with(|heap| unsafe { heap.malloc(layout.size(), layout.align()) })
+        let pointer = self.with(|heap| unsafe { heap.malloc(layout.size(), layout.align()) });
+        if pointer.is_null() { out_of_memory(layout) } else { pointer }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
-        self.with(|heap| unsafe { heap.calloc(layout.size(), layout.align()) })
+        let pointer = self.with(|heap| unsafe { heap.calloc(layout.size(), layout.align()) });
+        // The reserve is zero, and nothing of it is used twice.
+        if pointer.is_null() { out_of_memory(layout) } else { pointer }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller got the pointer from us with this layout.
-        self.with(|heap| unsafe { heap.free(pointer, layout.size(), layout.align()) });
+        if !RESERVE.owns(pointer) {
+            // SAFETY: the caller got the pointer from us with this layout.
+            self.with(|heap| unsafe { heap.free(pointer, layout.size(), layout.align()) });
+        }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as above.
-        self.with(|heap| unsafe { heap.realloc(pointer, layout.size(), layout.align(), size) })
+        if !RESERVE.owns(pointer) {
+            // SAFETY: as above.
+            let moved = self.with(|heap| unsafe { heap.realloc(pointer, layout.size(), layout.align(), size) });
+            if !moved.is_null() {
+                return moved;
+            }
+        }
+        // SAFETY: the caller's layout was valid, and the new size fits it.
+        unsafe {
+            let moved = out_of_memory(Layout::from_size_align_unchecked(size, layout.align()));
+            if !moved.is_null() {
+                moved.copy_from_nonoverlapping(pointer, layout.size().min(size));
+                self.dealloc(pointer, layout);
+            }
+            moved
+        }
     }
 }

@@ -66,6 +66,8 @@ fn read_options() {
 fn say(text: &str) {
     if let Some((stderr, _)) = START.get() {
         let mut stderr = *stderr;
+        // A pipe that nobody reads any more must not end the program because of us.
+        let _guard = signals::NoBrokenPipe::new();
         let _ = stderr.write_all(text.as_bytes());
     }
 }

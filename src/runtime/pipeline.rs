@@ -4,25 +4,28 @@ use super::chunk::{BYTES, Chunk};
 use super::signals::Blocked;
 use super::{futex, state};
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-/// What the worker receives.
-#[derive(Clone, Copy)]
-pub enum Message {
-    /// A chunk that its thread will not write to any more.
-    Chunk(&'static Chunk),
-    /// Somebody wants the worker to look at its requests now.
-    Wake,
+/// The chunks that nobody uses.
+#[derive(Default)]
+struct Free {
+    /// A stack: the chunk that was used last is the one most likely still in a cache. It has room for all chunks, so that
+    /// the worker, who gives them back, never allocates under the lock; see [`super::heap`].
+    stack: Vec<&'static Chunk>,
+    mapped: usize,
 }
 
 /// The two channels and the memory between them.
 pub struct Pipeline {
-    to_worker: Sender<Message>,
-    from_threads: Receiver<Message>,
-    /// A stack: the chunk that was used last is the one most likely still in a cache.
-    free: Mutex<Vec<&'static Chunk>>,
+    to_worker: Sender<&'static Chunk>,
+    from_threads: Receiver<&'static Chunk>,
+    /// Advances whenever there is something for the worker to look at. It waits for this, and not in the channel: a
+    /// channel that is waited for allocates from the program's heap, and cannot be woken from a signal handler.
+    news: AtomicU32,
+    worker_waits: AtomicBool,
+    free: Mutex<Free>,
     /// Chunks that were sent and not given back yet. Only these are bounded: a chunk that its thread still fills comes
     /// back when the program likes, so waiting for one could be waiting for ever.
     in_transit: AtomicU32,
@@ -66,7 +69,9 @@ impl Pipeline {
         Pipeline {
             to_worker,
             from_threads,
-            free: Mutex::new(Vec::new()),
+            news: AtomicU32::new(0),
+            worker_waits: AtomicBool::new(false),
+            free: Mutex::default(),
             in_transit: AtomicU32::new(0),
             most_in_transit,
             lossy,
@@ -75,8 +80,8 @@ impl Pipeline {
         }
     }
 
-    /// The worker's end.
-    pub fn messages(&self) -> &Receiver<Message> {
+    /// The chunks that were sent.
+    pub fn sent_chunks(&self) -> &Receiver<&'static Chunk> {
         &self.from_threads
     }
 
@@ -84,18 +89,33 @@ impl Pipeline {
     pub fn send_chunk(&self, chunk: &'static Chunk, _: &Blocked) {
         self.in_transit.fetch_add(1, Ordering::Relaxed);
         // Cannot fail: this pipeline holds the receiver.
-        let _ = self.to_worker.send(Message::Chunk(chunk));
+        let _ = self.to_worker.send(chunk);
+        self.wake_worker();
     }
 
-    pub fn wake_worker(&self, _: &Blocked) {
-        let _ = self.to_worker.send(Message::Wake);
+    /// Lets the worker look at its requests and chunks now. Safe in signal handlers.
+    pub fn wake_worker(&self) {
+        self.news.fetch_add(1, Ordering::SeqCst);
+        if self.worker_waits.load(Ordering::SeqCst) {
+            futex::wake(&self.news);
+        }
+    }
+
+    /// Waits for news, if there were none since the last time.
+    pub fn wait_for_news(&self, seen: &mut u32, timeout: Duration) {
+        self.worker_waits.store(true, Ordering::SeqCst);
+        if self.from_threads.is_empty() {
+            futex::wait(&self.news, *seen, timeout);
+        }
+        self.worker_waits.store(false, Ordering::SeqCst);
+        *seen = self.news.load(Ordering::SeqCst);
     }
 
     /// An empty chunk. When there is none the thread waits for the worker, or in lossy mode gets `None`.
     /// `None` also when memory is out, or the monitor ends while waiting.
     pub fn fresh_chunk(&self, blocked: &Blocked) -> Option<&'static Chunk> {
         loop {
-            let chunk = self.free_chunks().pop();
+            let chunk = self.free_chunks().stack.pop();
             if chunk.is_some() {
                 return chunk;
             }
@@ -114,16 +134,21 @@ impl Pipeline {
                 return None;
             }
             self.waiting.fetch_add(1, Ordering::SeqCst);
-            if self.free_chunks().is_empty() {
+            if self.free_chunks().stack.is_empty() {
                 blocked.lifted(|| futex::wait(&self.freed, seen, Duration::from_millis(50)));
             }
             self.waiting.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
+    /// Whether a thread of the program that needs a chunk has to wait.
+    pub fn is_short(&self) -> bool {
+        self.in_transit.load(Ordering::Relaxed) >= self.most_in_transit
+    }
+
     /// Gives a consumed chunk back.
     pub fn recycle(&self, chunk: &'static Chunk) {
-        self.free_chunks().push(chunk);
+        self.free_chunks().stack.push(chunk);
         self.in_transit.fetch_sub(1, Ordering::Relaxed);
         self.freed.fetch_add(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) != 0 {
@@ -152,12 +177,16 @@ impl Pipeline {
         if address == libc::MAP_FAILED {
             return false;
         }
+        let mut free = self.free_chunks();
+        free.mapped += SLAB;
+        let missing = free.mapped - free.stack.len();
+        free.stack.reserve(missing);
         // SAFETY: inside the mapping, aligned, zeroed (a valid empty chunk), and never unmapped.
-        self.free_chunks().extend((0..SLAB).map(|i| unsafe { &*address.byte_add(i * BYTES).cast::<Chunk>() }));
+        free.stack.extend((0..SLAB).map(|i| unsafe { &*address.byte_add(i * BYTES).cast::<Chunk>() }));
         true
     }
 
-    fn free_chunks(&self) -> MutexGuard<'_, Vec<&'static Chunk>> {
+    fn free_chunks(&self) -> MutexGuard<'_, Free> {
         self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }

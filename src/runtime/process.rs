@@ -198,16 +198,23 @@ extern "C" fn at_exit(status: libc::c_int, _argument: *mut libc::c_void) {
 /// Lets the worker finish, and tells which status the process should end with.
 #[must_use]
 pub fn finish(status: libc::c_int) -> libc::c_int {
-    if !state::is_running_here() {
+    // Two threads may end the process at the same time: the second one must not take the worker away from the first.
+    if !state::is_armed_process() || !(drain() || state::state() == State::Draining) {
         return status;
     }
     ask(worker::Request::Finish);
     state::set_state(State::Dead);
-    if let Some(pipeline) = pipeline::current() {
-        pipeline.release_waiters();
-    }
     let code = super::options().exitcode;
     if code != 0 && worker::strong_findings() > 0 { libc::c_int::from(code) } else { status }
+}
+
+/// Stops the recording. False if it did not go on.
+fn drain() -> bool {
+    let drains = state::change_state(State::Running, State::Draining);
+    if drains && let Some(pipeline) = pipeline::current() {
+        pipeline.release_waiters();
+    }
+    drains
 }
 
 /// Lets the worker report what it can know by now; the process may go on.
@@ -217,34 +224,32 @@ pub fn flush() {
     }
 }
 
-/// Hands the worker a request and waits until it is done, dead, or out of time.
+/// Hands the worker a request and waits until it is done, dead, or out of time. Safe in signal handlers.
 fn ask(request: worker::Request) {
+    let errno = record::Errno::save();
     let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
     let ticket = worker::request(request);
-    // Not in a signal handler that interrupted a fork: to send is to allocate. The worker looks by itself, too.
-    if HEAP_LOCKED_BY.load(Ordering::Relaxed) != tls()
-        && let Some(pipeline) = pipeline::current()
-    {
-        pipeline.wake_worker(&signals::Blocked::new());
+    if let Some(pipeline) = pipeline::current() {
+        pipeline.wake_worker();
     }
     wait_for(ticket, deadline);
-}
-
-/// As `ask`, for signal handlers: no channel, no allocation. The worker sees the request within its polling time.
-pub fn ask_in_signal_handler(request: worker::Request) {
-    let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
-    wait_for(worker::request(request), deadline);
+    errno.restore();
 }
 
 fn wait_for(ticket: u32, deadline: Instant) {
-    let errno = record::Errno::save();
     loop {
         let done = worker::DONE.load(Ordering::Acquire);
         let left = deadline.saturating_duration_since(Instant::now());
-        if done >= ticket || left.is_zero() || !state::is_running() {
-            break;
+        if done >= ticket || left.is_zero() || state::state() == State::Dead {
+            return;
         }
         futex::wait(&worker::DONE, done, left);
     }
-    errno.restore();
+}
+
+/// Lets the worker finish because a signal ends the process. A second signal does not wait for the first.
+pub fn finish_in_signal_handler() {
+    if state::is_armed_process() && drain() {
+        ask(worker::Request::Finish);
+    }
 }

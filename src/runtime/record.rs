@@ -6,10 +6,11 @@
 use super::chunk::{Chunk, EVENTS};
 use super::registry::{self, Record};
 use super::signals::Blocked;
-use super::state::{self, State, UNSEEN};
-use super::tls::{BUSY, CANCELLABLE, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, tls};
+use super::state::{self, State, TORN, UNSEEN};
+use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, stack_pointer, tls};
 use super::{early, pipeline};
 use crate::event::{Event, Kind, Mode, STRIPES, ThreadId, stripe_of};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 /// One counter, alone on its cache line.
@@ -46,7 +47,7 @@ pub fn record(kind: Kind, detail: u8, object: u64, pc: u64) {
 /// Something must be said first, or there is no room: the rare case, out of the way of the common one.
 #[cold]
 #[inline(never)]
-unsafe fn record_slowly(t: *mut Tls, kind: Kind, detail: u8, object: u64, pc: u64) {
+unsafe extern "C" fn record_slowly(t: *mut Tls, kind: Kind, detail: u8, object: u64, pc: u64) {
     // SAFETY: the caller shut the gate.
     unsafe {
         if !is_unsettled(t) || settle(t) {
@@ -66,7 +67,7 @@ unsafe fn shut_gate(t: *mut Tls) -> bool {
             refuse((*t).gate);
             return false;
         }
-        (*t).gate = BUSY;
+        (*t).gate = stack_pointer();
     }
     // The handler runs on this thread, so the compiler is the only one that could reorder.
     compiler_fence(Ordering::SeqCst);
@@ -94,8 +95,8 @@ pub fn with_gate(work: impl FnOnce(*mut Tls)) {
 }
 
 #[cold]
-fn refuse(gate: u32) {
-    if gate & (BUSY | OURS) == BUSY && state::is_running() {
+fn refuse(gate: u64) {
+    if gate & BUSY != 0 && gate & OURS == 0 && state::is_running() {
         UNSEEN.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -122,7 +123,7 @@ unsafe fn cancelled<'a>(t: *mut Tls) -> &'a AtomicU32 {
 /// Says what the analysis must know before the thread's next event. False: nothing can be recorded now.
 #[cold]
 #[inline(never)]
-unsafe fn settle(t: *mut Tls) -> bool {
+unsafe extern "C" fn settle(t: *mut Tls) -> bool {
     // SAFETY: the caller owns the state; frame pointers stay inside the thread's shadow stack.
     unsafe {
         if !Chunk::<EVENTS>::has_room((*t).chunk) && !make_room(t) {
@@ -198,7 +199,8 @@ unsafe fn put_in_room(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: 
 }
 
 #[cold]
-unsafe fn not_recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
+#[inline(never)]
+unsafe extern "C" fn not_recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
     match state::state() {
         State::Armed => early::remember(kind, object, pc),
         // SAFETY: the caller owns the state.
@@ -206,35 +208,43 @@ unsafe fn not_recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
             (*t).lost = (*t).lost.saturating_add(1);
             state::LOST.fetch_add(1, Ordering::Relaxed);
         },
-        State::Off | State::Dead => {}
+        State::Off | State::Draining | State::Dead => {}
     }
 }
 
 /// Gives the thread a chunk with room: the slow path of every hook. Keeps `errno`.
+///
+/// A thread whose cancellation is asynchronous may be unwound out of any hook that is made of nothing but instructions.
+/// Frames with something to drop do not allow that, so they exist only while signals are blocked; and the calls to
+/// them are by the C ABI, which tells the compiler that nothing comes back by unwinding.
 #[cold]
 #[inline(never)]
-unsafe fn make_room(t: *mut Tls) -> bool {
+unsafe extern "C" fn make_room(t: *mut Tls) -> bool {
     if !state::is_running_here() {
         return false;
     }
     let errno = Errno::save();
-    // SAFETY: the caller owns the state.
-    let room = unsafe { exchange_chunk(t) };
-    errno.restore();
-    room
+    let mut blocked = ManuallyDrop::new(Blocked::new());
+    // SAFETY: the caller owns the state. The guard is not used again.
+    unsafe {
+        let room = exchange_chunk(t, &blocked);
+        ManuallyDrop::drop(&mut blocked);
+        errno.restore();
+        room
+    }
 }
 
-unsafe fn exchange_chunk(t: *mut Tls) -> bool {
+#[inline(never)]
+unsafe extern "C" fn exchange_chunk(t: *mut Tls, blocked: &Blocked) -> bool {
     // SAFETY: the caller owns the state; the record lives as long as its thread.
     unsafe {
-        let blocked = Blocked::new();
         let adopted = (*t).record.is_null();
         if adopted {
             registry::adopt(t);
         }
         let record = &*(*t).record;
-        hand_over(t, record, &blocked);
-        let Some(chunk) = pipeline::current().and_then(|pipeline| pipeline.fresh_chunk(&blocked)) else {
+        hand_over(t, record, blocked);
+        let Some(chunk) = pipeline::current().and_then(|pipeline| pipeline.fresh_chunk(blocked)) else {
             return false;
         };
         chunk.reset(record.id, record.next_serial());
@@ -274,28 +284,35 @@ pub fn begin_thread(start_routine: u64) {
     });
 }
 
+/// Called when a thread left a hook of its own in the middle.
+pub extern "C" fn hook_torn() {
+    TORN.fetch_add(1, Ordering::Relaxed);
+}
+
 /// Last event of a thread. From now on it is not recorded any more.
 pub fn end_thread() {
-    // Whatever the thread was torn out of is over.
-    // SAFETY: the thread's own state.
-    unsafe { (*tls()).gate &= OURS };
-    with_gate(|t| {
-        // SAFETY: the gate is ours.
-        unsafe {
-            if (*t).record.is_null() || !state::is_running_here() {
-                return;
-            }
-            let record = &*(*t).record;
-            if !is_unsettled(t) || settle(t) {
-                put(t, Kind::End, 0, 0, u64::from(record.id), 0);
-            }
-            hand_over(t, record, &Blocked::new());
-            (*t).record = std::ptr::null_mut();
-            registry::ended(record);
+    let t = tls();
+    // SAFETY: the thread's own state. No hook is at work any more, even if the gate is still shut: an asynchronous
+    // cancellation tore the thread out of one, or an annotated stretch was never left.
+    unsafe {
+        if (*t).gate & OURS != 0 {
+            return;
         }
-    });
-    // SAFETY: the thread's own state.
-    unsafe { (*tls()).gate |= OURS };
+        if (*t).gate & BUSY != 0 {
+            hook_torn();
+        }
+        (*t).gate = OURS;
+        if (*t).record.is_null() || !state::is_running_here() {
+            return;
+        }
+        let record = &*(*t).record;
+        if !is_unsettled(t) || settle(t) {
+            put(t, Kind::End, 0, 0, u64::from(record.id), 0);
+        }
+        hand_over(t, record, &Blocked::new());
+        (*t).record = std::ptr::null_mut();
+        registry::ended(record);
+    }
 }
 
 /// Says that no function is open on this thread; those that are will be said again as if they were just entered.
@@ -379,7 +396,7 @@ pub fn drop_acquire(lock: u64) -> bool {
         if (*t).deferred_lock != lock || (*t).gate != 0 {
             return false;
         }
-        (*t).gate = BUSY;
+        (*t).gate = stack_pointer();
         compiler_fence(Ordering::SeqCst);
         let dropped = (*t).deferred_lock == lock;
         if dropped {
@@ -462,16 +479,6 @@ pub fn fence_release() {
 pub fn has_release_fence() -> bool {
     // SAFETY: the thread's own state.
     unsafe { (*tls()).fenced != 0 }
-}
-
-/// The thread's cancellation became asynchronous, or no longer is. While it is, the program may call next to nothing, and
-/// no hook may do more than look at the gate: it could be torn out of anything.
-pub fn set_cancellable(cancellable: bool) {
-    let t = tls();
-    // SAFETY: the thread's own state.
-    unsafe {
-        (*t).gate = if cancellable { (*t).gate | CANCELLABLE } else { (*t).gate & !CANCELLABLE };
-    }
 }
 
 /// Enters (`true`) or leaves a stretch in which synchronisation is an implementation detail of an annotated lock.

@@ -249,13 +249,18 @@ pub fn ended(record: &Record) {
     }
 }
 
-/// Calls `look` with every thread's open chunk.
-pub fn open_chunks(mut look: impl FnMut(&'static Chunk)) {
-    let registry = registry();
-    for record in registry.iter().flat_map(|r| r.threads.values()) {
-        // SAFETY: chunks are never unmapped.
-        if let Some(chunk) = unsafe { record.open_chunk.load(Ordering::Acquire).as_ref() } {
-            look(chunk);
+/// Every thread's open chunk. For the worker, which must not run out of memory under the lock; see [`super::heap`].
+pub fn open_chunks() -> Vec<&'static Chunk> {
+    let mut chunks = Vec::new();
+    loop {
+        let threads = registry().as_ref().map_or(0, |r| r.threads.len());
+        chunks.reserve(threads);
+        let registry = registry();
+        let records = registry.iter().flat_map(|r| r.threads.values());
+        if registry.as_ref().is_none_or(|r| r.threads.len() <= chunks.capacity()) {
+            // SAFETY: chunks are never unmapped.
+            chunks.extend(records.filter_map(|r| unsafe { r.open_chunk.load(Ordering::Acquire).as_ref() }));
+            return chunks;
         }
     }
 }

@@ -3,10 +3,8 @@
 //! A signal whose default action ends the program would take the worker with it. Where the program has not said
 //! otherwise, we let the worker finish first, and then let the signal do what it would have done.
 
-use super::process;
-use super::state;
-use super::worker::Request;
-use std::sync::atomic::{AtomicBool, Ordering};
+use super::{process, state};
+use crate::interpose::real;
 
 /// Signals that end a process by default and can be caught.
 const FATAL: [libc::c_int; 16] = [
@@ -41,18 +39,67 @@ impl Blocked {
         Blocked(set_mask(u64::MAX))
     }
 
-    /// Lets signals through while `work` runs, for a wait in which no lock is held.
+    /// Lets signals through while `work` runs, for a wait in which no lock is held. Not the one that cancels a thread at
+    /// once: it would be unwound through frames that do not allow it.
     pub fn lifted<R>(&self, work: impl FnOnce() -> R) -> R {
-        set_mask(self.0);
+        const CANCEL: u64 = 1 << (32 - 1);
+        set_mask(self.0 | CANCEL);
         let result = work();
         set_mask(u64::MAX);
         result
     }
 }
 
+impl Default for Blocked {
+    fn default() -> Blocked {
+        Blocked::new()
+    }
+}
+
 impl Drop for Blocked {
     fn drop(&mut self) {
         set_mask(self.0);
+    }
+}
+
+/// Blocks signals, and swallows the SIGPIPE that writing causes meanwhile.
+pub struct NoBrokenPipe {
+    _blocked: Blocked,
+    was_pending: bool,
+}
+
+impl NoBrokenPipe {
+    #[must_use]
+    pub fn new() -> NoBrokenPipe {
+        NoBrokenPipe { _blocked: Blocked::new(), was_pending: is_pipe_pending() }
+    }
+}
+
+impl Drop for NoBrokenPipe {
+    fn drop(&mut self) {
+        if !self.was_pending && is_pipe_pending() {
+            let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: an initialised set and time; the information is not asked for.
+            unsafe { libc::sigtimedwait(&pipe_set(), std::ptr::null_mut(), &raw const now) };
+        }
+    }
+}
+
+fn pipe_set() -> libc::sigset_t {
+    // SAFETY: the set is emptied before it is used.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGPIPE);
+        set
+    }
+}
+
+fn is_pipe_pending() -> bool {
+    // SAFETY: the set is written by the first call.
+    unsafe {
+        let mut pending: libc::sigset_t = std::mem::zeroed();
+        libc::sigpending(&raw mut pending) == 0 && libc::sigismember(&raw const pending, libc::SIGPIPE) == 1
     }
 }
 
@@ -67,41 +114,50 @@ fn set_mask(mask: u64) -> u64 {
     old
 }
 
-static ENDING: AtomicBool = AtomicBool::new(false);
-
 /// Catches the fatal signals that still have their default action.
 pub fn install() {
     for signal in FATAL {
-        // SAFETY: valid signal numbers; the structs are initialised; the handler has the SA_SIGINFO signature.
+        // SAFETY: valid signal numbers and an initialised action.
         unsafe {
             let mut old: libc::sigaction = std::mem::zeroed();
-            if libc::sigaction(signal, std::ptr::null(), &raw mut old) != 0 || old.sa_sigaction != libc::SIG_DFL {
-                continue;
+            if real::sigaction()(signal, std::ptr::null(), &raw mut old) == 0 && old.sa_sigaction == libc::SIG_DFL {
+                real::sigaction()(signal, &action(at_signal as *const () as usize), std::ptr::null_mut());
             }
-            let mut new: libc::sigaction = std::mem::zeroed();
-            new.sa_sigaction = at_signal as *const () as usize;
-            // On the alternate stack if the program has one: the fault may be a stack overflow.
-            new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-            libc::sigaction(signal, &raw const new, std::ptr::null_mut());
         }
     }
 }
 
-/// Whether this is the handler that `install` installed.
+/// What the program is told instead of a handler: ours stands where it has the default action.
 #[must_use]
-pub fn is_ours(handler: libc::sighandler_t) -> bool {
-    handler == at_signal as *const () as usize
+pub fn as_seen_by_program(handler: libc::sighandler_t) -> libc::sighandler_t {
+    if handler == at_signal as *const () as usize { libc::SIG_DFL } else { handler }
+}
+
+/// What to do instead, when the program sets this handler. A handler of its own that has done its work often sets the
+/// default again to let the signal end the process.
+#[must_use]
+pub fn instead_of(handler: libc::sighandler_t, signal: libc::c_int) -> Option<libc::sigaction> {
+    let is_wanted = handler == libc::SIG_DFL
+        && FATAL.contains(&signal)
+        && state::is_running_here()
+        && super::options().handle_signals;
+    is_wanted.then(|| action(at_signal as *const () as usize))
+}
+
+fn action(handler: libc::sighandler_t) -> libc::sigaction {
+    // SAFETY: all zeroes is an action without flags and with an empty mask.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = handler;
+    // On the alternate stack if the program has one: the fault may be a stack overflow.
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+    action
 }
 
 extern "C" fn at_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: only async-signal-safe calls; the kernel gave us `info`.
     unsafe {
-        if state::is_armed_process() && !ENDING.swap(true, Ordering::AcqRel) {
-            process::ask_in_signal_handler(Request::Finish);
-        }
-        let mut default: libc::sigaction = std::mem::zeroed();
-        default.sa_sigaction = libc::SIG_DFL;
-        libc::sigaction(signal, &raw const default, std::ptr::null_mut());
+        process::finish_in_signal_handler();
+        real::sigaction()(signal, &action(libc::SIG_DFL), std::ptr::null_mut());
         // A fault repeats by itself when the handler returns, with its own details for a core dump. What was sent
         // must be sent again; it is delivered when the handler returns and the signal is unblocked.
         let is_fault =

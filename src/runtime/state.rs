@@ -1,13 +1,15 @@
 //! The monitor's lifecycle in this process.
 //!
 //! ```text
-//! Off ──constructor of the preloaded library──> Armed ──first thread created──> Running ──end of process──> Dead
+//! Off ──constructor of the preloaded library──> Armed ──first thread created──> Running ──end of process──> Draining ──> Dead
 //!                                                 ^                                │
 //!                                                 └────────── child of a fork ─────┘   (or Dead, by option)
 //! ```
 //!
 //! Off is also what the `avmon` binary stays in, which has the interposers linked in. Before the first thread is
-//! created nobody can interfere with anybody, so nothing is recorded. Dead never comes back to life.
+//! created nobody can interfere with anybody, so nothing is recorded. When the process ends its other threads may still
+//! run: in Draining they get no new chunks, so that what was recorded comes to an end and can be put in order
+//! without holes. Dead never comes back to life.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
@@ -17,7 +19,8 @@ pub enum State {
     Off = 0,
     Armed = 1,
     Running = 2,
-    Dead = 3,
+    Draining = 3,
+    Dead = 4,
 }
 
 static STATE: AtomicU8 = AtomicU8::new(State::Off as u8);
@@ -27,6 +30,9 @@ pub static ARMED_PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// Events that were made while a hook of the same thread was at work (by a signal handler), and so not recorded.
 pub static UNSEEN: AtomicU64 = AtomicU64::new(0);
+
+/// Hooks that a thread was torn out of, by a jump or a cancellation. Each may have left a hole in the order numbers.
+pub static TORN: AtomicU32 = AtomicU32::new(0);
 
 /// Events dropped because there was no room for them.
 pub static LOST: AtomicU64 = AtomicU64::new(0);
@@ -38,6 +44,7 @@ pub fn state() -> State {
         0 => State::Off,
         1 => State::Armed,
         2 => State::Running,
+        3 => State::Draining,
         _ => State::Dead,
     }
 }
@@ -61,7 +68,9 @@ pub fn change_state(from: State, to: State) -> bool {
 /// handlers (`_Fork`, a bare system call), with a copy of it, no worker, and locks that nobody will give back.
 #[must_use]
 pub fn is_armed_process() -> bool {
-    std::process::id() == ARMED_PROCESS.load(Ordering::Relaxed)
+    // SAFETY: no preconditions.
+    let process = unsafe { libc::getpid() };
+    process as u32 == ARMED_PROCESS.load(Ordering::Relaxed)
 }
 
 /// Whether the monitor runs, and in this very process. For what takes a lock or waits for the worker.

@@ -23,30 +23,29 @@ pub struct Tls {
     pub published: *mut Frame,
     pub overflow: u64,
     pub chunk: *const Chunk,
-    pub gate: u32,
+    pub gate: u64,
     pub fenced: u32,
     pub pending_count: u32,
     pub cancelled: u32,
+    pub lost: u32,
     pub pending: [u64; PENDING],
     pub deferred_lock: u64,
     pub deferred_pc: u64,
     pub record: *mut super::registry::Record,
     pub os_thread_id: u32,
-    pub lost: u32,
     pub fiber: *mut super::fiber::Fiber,
 }
 
 const _: () = assert!(size_of::<Frame>() == 24, "mirrors shim.h");
-const _: () = assert!(size_of::<Tls>() == 176, "mirrors shim.h");
+const _: () = assert!(size_of::<Tls>() == 184, "mirrors shim.h");
 
-/// Gate bit: a hook of this thread is at work. A signal handler that interrupts it must not record.
-pub const BUSY: u32 = 1;
 /// Gate bit: this thread is the monitor's own, or has ended, and is never recorded.
-pub const OURS: u32 = 2;
-/// Gate bit: the thread can be cancelled at any instruction, and so may call nothing that we would record.
-pub const CANCELLABLE: u32 = 1 << 31;
+pub const OURS: u64 = 1;
+/// Gate bits: a hook of this thread is at work, with this stack pointer. A signal handler that interrupts it must not
+/// record; one that jumps to a frame above it ends it.
+pub const BUSY: u64 = (1 << 48) - 8;
 /// Gate step: the thread is inside an annotated lock, whose inner synchronisation is not to be seen.
-pub const IGNORE_STEP: u32 = 4;
+pub const IGNORE_STEP: u64 = 1 << 48;
 
 unsafe extern "C" {
     static avmon_full_chunk: u32;
@@ -73,5 +72,15 @@ pub fn tls() -> *mut Tls {
             options(pure, nomem, nostack),
         );
     }
+    address
+}
+
+/// Where the calling code stands on its stack; never 0, and within `BUSY`.
+#[inline(always)]
+#[must_use]
+pub fn stack_pointer() -> u64 {
+    let address: u64;
+    // SAFETY: reads a register.
+    unsafe { core::arch::asm!("mov {0}, rsp", out(reg) address, options(nomem, nostack, preserves_flags)) };
     address
 }

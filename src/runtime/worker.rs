@@ -5,7 +5,7 @@
 //! program goes on.
 
 use super::chunk::Chunk;
-use super::pipeline::{self, Message, Pipeline};
+use super::pipeline::{self, Pipeline};
 use super::state::{self, State};
 use super::sync::as_events;
 use super::{descriptors, early, futex, options, registry, say, tasks, tls};
@@ -15,9 +15,8 @@ use crate::event::{Event, Kind, ThreadId};
 use crate::interpose::real;
 use crate::order::Merger;
 use crate::report::reporter::{Process, Reporter, ThreadInfo, Totals, Verdict};
-use crossbeam_channel::RecvTimeoutError;
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// What a thread of the program may ask of the worker.
@@ -35,6 +34,9 @@ static TICKETS: AtomicU32 = AtomicU32::new(0);
 static WANTED: AtomicU32 = AtomicU32::new(0);
 pub static DONE: AtomicU32 = AtomicU32::new(0);
 
+/// The worker's kernel id.
+static WORKER: AtomicI32 = AtomicI32::new(0);
+
 static STRONG: AtomicUsize = AtomicUsize::new(0);
 
 /// Asks for something; it is done when `DONE` reaches the ticket.
@@ -44,11 +46,9 @@ pub fn request(request: Request) -> u32 {
     ticket
 }
 
-static OS_THREAD_ID: AtomicU32 = AtomicU32::new(0);
-
 /// The kernel's id of the worker.
 pub fn os_thread_id() -> u32 {
-    OS_THREAD_ID.load(Ordering::Relaxed)
+    WORKER.load(Ordering::Relaxed) as u32
 }
 
 /// Findings that count for the exit code.
@@ -62,8 +62,10 @@ pub fn forget() {
     WANTED.store(0, Ordering::Relaxed);
     DONE.store(0, Ordering::Relaxed);
     STRONG.store(0, Ordering::Relaxed);
+    WORKER.store(0, Ordering::Relaxed);
     state::UNSEEN.store(0, Ordering::Relaxed);
     state::LOST.store(0, Ordering::Relaxed);
+    state::TORN.store(0, Ordering::Relaxed);
 }
 
 /// Symbolising large programs nests deeply; the rest needs little.
@@ -93,11 +95,10 @@ pub fn spawn() -> Result<(), i32> {
 extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: this thread's own state; a C string for the name.
     unsafe {
-        (*tls::tls()).gate = tls::OURS | tls::BUSY;
+        (*tls::tls()).gate = tls::OURS;
+        WORKER.store(libc::gettid(), Ordering::Relaxed);
         libc::prctl(libc::PR_SET_NAME, c"avmon".as_ptr());
     }
-    // SAFETY: no preconditions.
-    OS_THREAD_ID.store(unsafe { libc::gettid() } as u32, Ordering::Relaxed);
     descriptors::isolate();
     let result = std::panic::catch_unwind(|| {
         // Readers of debug information may panic on broken files, and are caught; the default hook would print that.
@@ -114,12 +115,33 @@ extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
         say(&format!("avmon: internal error: {text}; the monitor switched itself off, the program goes on\n"));
     }
+    stop();
+    std::ptr::null_mut()
+}
+
+/// Nothing is recorded or analysed from now on; lets go of everybody who waits for it.
+fn stop() {
     state::set_state(State::Dead);
     if let Some(pipeline) = pipeline::current() {
         pipeline.release_waiters();
     }
     futex::advance(&DONE);
-    std::ptr::null_mut()
+}
+
+/// Switches the monitor off for a reason from which there is no way back, and says so once. Does not allocate. The worker
+/// stays in here: it must hold no lock that a thread of the program could want.
+pub fn give_up(reason: &str) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    if !SAID.swap(true, Ordering::Relaxed) {
+        say(reason);
+    }
+    stop();
+    // SAFETY: no preconditions.
+    unsafe {
+        while libc::gettid() == WORKER.load(Ordering::Relaxed) {
+            libc::pause();
+        }
+    }
 }
 
 /// Some events of one thread.
@@ -167,15 +189,20 @@ struct Worker {
     order_gaps: u64,
     started: Instant,
     /// Since when nothing could go out although something waits.
-    stuck_polls: u32,
+    stuck_since: Option<Instant>,
+    /// Torn hooks that are known to have left no hole in the order, or one that was skipped.
+    torn_without_hole: u32,
 }
 
 const SHORTEST_POLL: Duration = Duration::from_millis(20);
 const LONGEST_POLL: Duration = Duration::from_millis(320);
-/// A number that does not arrive for this many polls never will: its thread was torn out of a hook.
-const STUCK_POLLS: u32 = 100;
-/// At the end there is no time for that; by then every thread that could publish has had a moment.
-const FINAL_TRIES: u32 = 20;
+/// A number that does not arrive for this long never will: its thread was torn out of a hook, or ended in one. When that
+/// is known to have happened there is no need to be patient.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The same while the program waits for room. Then few threads run, and one that is in a hook gets its turn soon.
+const PATIENCE_UNDER_PRESSURE: Duration = Duration::from_millis(200);
+/// At the end there is no time for that; but every thread that is in a hook needs its turn to leave it.
+const FINAL_TRIES: u32 = 100;
 /// Chunks taken before the worker looks at its requests again.
 const BURST: usize = 64;
 
@@ -200,7 +227,8 @@ impl Worker {
             events: 0,
             order_gaps: 0,
             started: Instant::now(),
-            stuck_polls: 0,
+            stuck_since: None,
+            torn_without_hole: 0,
         })
     }
 
@@ -209,23 +237,16 @@ impl Worker {
             say("avmon: monitoring starts with the first thread\n");
         }
         let mut poll = SHORTEST_POLL;
+        let mut news = 0;
         loop {
-            let mut busy = true;
-            match self.pipeline.messages().recv_timeout(poll) {
-                Ok(message) => {
-                    self.take(message);
-                    for message in self.pipeline.messages().try_iter().take(BURST) {
-                        self.take(message);
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {
-                    busy = self.take_open_chunks();
-                    descriptors::follow_stderr();
-                }
-                Err(RecvTimeoutError::Disconnected) => return,
+            self.pipeline.wait_for_news(&mut news, poll);
+            let mut busy = self.take_sent_chunks(BURST) || self.take_open_chunks();
+            let progress = self.analyse();
+            self.watch_for_gap(progress);
+            busy |= progress || self.pipeline.is_short();
+            if !busy {
+                descriptors::follow_stderr();
             }
-            busy |= self.analyse();
-            self.watch_for_gap(busy);
             poll = if busy { SHORTEST_POLL } else { (poll * 2).min(LONGEST_POLL) };
             if self.answer_request() {
                 return;
@@ -245,8 +266,13 @@ impl Worker {
         unsafe { libc::exit(i32::from(code)) }
     }
 
-    fn take(&mut self, message: Message) {
-        let Message::Chunk(chunk) = message else { return };
+    /// Takes at most so many chunks that were sent. False if there was none.
+    fn take_sent_chunks(&mut self, most: usize) -> bool {
+        let chunks = self.pipeline.sent_chunks().try_iter().take(most);
+        chunks.map(|chunk| self.take(chunk)).count() > 0
+    }
+
+    fn take(&mut self, chunk: &'static Chunk) {
         // SAFETY: the chunk came over the channel.
         let (thread, serial) = unsafe { chunk.owner() };
         let progress = self.progress.entry(thread).or_default();
@@ -264,23 +290,22 @@ impl Worker {
     /// Looks into the chunks that threads are still filling, so that a quiet thread does not hide its last events.
     fn take_open_chunks(&mut self) -> bool {
         let mut found = false;
-        let Worker { progress, merger, .. } = self;
-        registry::open_chunks(|chunk| {
+        for chunk in registry::open_chunks() {
             // SAFETY: the thread stored the chunk after it was reset, with release order.
             let (thread, serial) = unsafe { chunk.owner() };
-            let progress = progress.entry(thread).or_default();
+            let progress = self.progress.entry(thread).or_default();
             // An earlier chunk is still in the channel: its events come first.
             if serial != progress.serial {
-                return;
+                continue;
             }
             let mut events = Vec::new();
             chunk.copy_from(progress.copied, &mut events);
             if !events.is_empty() {
                 found = true;
                 progress.copied += events.len();
-                merger.push(thread, Batch::Copy(events));
+                self.merger.push(thread, Batch::Copy(events));
             }
-        });
+        }
         found
     }
 
@@ -302,11 +327,25 @@ impl Worker {
         self.events != before
     }
 
-    fn watch_for_gap(&mut self, busy: bool) {
-        self.stuck_polls = if busy || self.merger.pending() == 0 { 0 } else { self.stuck_polls + 1 };
-        if self.stuck_polls > STUCK_POLLS {
+    fn watch_for_gap(&mut self, progress: bool) {
+        let torn = state::TORN.load(Ordering::Relaxed);
+        if self.merger.pending() == 0 {
+            self.torn_without_hole = torn;
+        }
+        if progress || self.merger.pending() == 0 {
+            self.stuck_since = None;
+            return;
+        }
+        let patience = if torn != self.torn_without_hole {
+            SHORTEST_POLL
+        } else if self.pipeline.is_short() {
+            PATIENCE_UNDER_PRESSURE
+        } else {
+            PATIENCE
+        };
+        if self.stuck_since.get_or_insert_with(Instant::now).elapsed() > patience {
             self.skip_gap();
-            self.stuck_polls = 0;
+            self.stuck_since = None;
         }
     }
 
@@ -354,9 +393,7 @@ impl Worker {
     fn take_all(&mut self) {
         // A chunk that is sent between the two steps makes its successor wait for the next round.
         for _ in 0..2 {
-            for message in self.pipeline.messages().try_iter() {
-                self.take(message);
-            }
+            self.take_sent_chunks(usize::MAX);
             self.analyse();
             self.take_open_chunks();
             self.analyse();

@@ -50,14 +50,7 @@ fn arm() {
         libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child));
         make_end_key();
     }
-    reserve_key_of_std();
     state::set_state(State::Armed);
-}
-
-/// Rust's standard library takes a key of the process for its thread-local destructors when it first needs one. Later
-/// the program may have used them all up.
-fn reserve_key_of_std() {
-    let _ = std::thread::current();
 }
 
 /// Starts the worker, when the program creates its first thread.

@@ -65,6 +65,8 @@ AVMON_PRIVATE void avmon_cancel_begin(uintptr_t thread, uintptr_t pc);
 AVMON_PRIVATE void avmon_signal(const void *object, uintptr_t pc);
 AVMON_PRIVATE void avmon_await(const void *object, uintptr_t pc);
 AVMON_PRIVATE void avmon_refused(const void *object, uintptr_t pc);
+AVMON_PRIVATE void avmon_after_read(int descriptor);
+AVMON_PRIVATE void avmon_after_signal_wait(int signal);
 AVMON_PRIVATE void avmon_resolve(void);
 
 /* Only start routine and argument are read here; the rest of the registry's entry is Rust's. */

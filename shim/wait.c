@@ -9,7 +9,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stddef.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
 
@@ -26,6 +30,17 @@
     X(pthread_clockjoin_np, int, (pthread_t, void **, clockid_t, const struct timespec *), ANY)                      \
     X(pthread_cancel, int, (pthread_t), ANY)                                                                          \
     X(pthread_once, int, (pthread_once_t *, void (*)(void)), ANY)                                                     \
+    X(read, ssize_t, (int, void *, size_t), ANY)                                                                      \
+    X(readv, ssize_t, (int, const struct iovec *, int), ANY)                                                          \
+    X(recv, ssize_t, (int, void *, size_t, int), ANY)                                                                 \
+    X(recvfrom, ssize_t, (int, void *, size_t, int, struct sockaddr *, socklen_t *), ANY)                             \
+    X(recvmsg, ssize_t, (int, struct msghdr *, int), ANY)                                                             \
+    X(eventfd_read, int, (int, eventfd_t *), ANY)                                                                     \
+    X(__read_chk, ssize_t, (int, void *, size_t, size_t), ANY)                                                        \
+    X(__recv_chk, ssize_t, (int, void *, size_t, size_t, int), ANY)                                                   \
+    X(sigwait, int, (const sigset_t *, int *), ANY)                                                                   \
+    X(sigwaitinfo, int, (const sigset_t *, siginfo_t *), ANY)                                                         \
+    X(sigtimedwait, int, (const sigset_t *, siginfo_t *, const struct timespec *), ANY)                               \
     X(sem_wait, int, (sem_t *), ANY)                                                                                  \
     X(sem_timedwait, int, (sem_t *, const struct timespec *), ANY)                                                    \
     X(sem_clockwait, int, (sem_t *, clockid_t, const struct timespec *), ANY)                                        \
@@ -158,6 +173,66 @@ AVMON_PRIVATE int avmon_sem_timedwait(sem_t *s, const struct timespec *until, ui
 
 AVMON_PRIVATE int avmon_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until, uintptr_t pc) {
     SEMAPHORE_WAIT(s, pc, REAL(sem_clockwait)(s, clock, until));
+}
+
+/* Nothing read is something too: the other end was closed. */
+#define READ(descriptor, type, call)                                                                                  \
+    type result = (call);                                                                                             \
+    if (result >= 0)                                                                                                  \
+        avmon_after_read(descriptor);                                                                                 \
+    return result
+
+AVMON_PRIVATE ssize_t avmon_read(int fd, void *buffer, size_t size) {
+    READ(fd, ssize_t, REAL(read)(fd, buffer, size));
+}
+
+AVMON_PRIVATE ssize_t avmon_readv(int fd, const struct iovec *vector, int count) {
+    READ(fd, ssize_t, REAL(readv)(fd, vector, count));
+}
+
+AVMON_PRIVATE ssize_t avmon_recv(int fd, void *buffer, size_t size, int flags) {
+    READ(fd, ssize_t, REAL(recv)(fd, buffer, size, flags));
+}
+
+AVMON_PRIVATE ssize_t avmon_recvfrom(int fd, void *buffer, size_t size, int flags, struct sockaddr *from,
+                                     socklen_t *length) {
+    READ(fd, ssize_t, REAL(recvfrom)(fd, buffer, size, flags, from, length));
+}
+
+AVMON_PRIVATE ssize_t avmon_recvmsg(int fd, struct msghdr *message, int flags) {
+    READ(fd, ssize_t, REAL(recvmsg)(fd, message, flags));
+}
+
+AVMON_PRIVATE int avmon_eventfd_read(int fd, eventfd_t *value) { READ(fd, int, REAL(eventfd_read)(fd, value)); }
+
+/* What the calls above become when the program is compiled with _FORTIFY_SOURCE. */
+AVMON_PRIVATE ssize_t avmon___read_chk(int fd, void *buffer, size_t size, size_t room) {
+    READ(fd, ssize_t, REAL(__read_chk)(fd, buffer, size, room));
+}
+
+AVMON_PRIVATE ssize_t avmon___recv_chk(int fd, void *buffer, size_t size, size_t room, int flags) {
+    READ(fd, ssize_t, REAL(__recv_chk)(fd, buffer, size, room, flags));
+}
+
+AVMON_PRIVATE int avmon_sigwait(const sigset_t *set, int *signal) {
+    int result = REAL(sigwait)(set, signal);
+    if (result == 0)
+        avmon_after_signal_wait(*signal);
+    return result;
+}
+
+AVMON_PRIVATE int avmon_sigwaitinfo(const sigset_t *set, siginfo_t *info) {
+    int signal = REAL(sigwaitinfo)(set, info);
+    if (signal > 0)
+        avmon_after_signal_wait(signal);
+    return signal;
+}
+
+AVMON_PRIVATE int avmon_sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *limit) {
+    int signal = REAL(sigtimedwait)(set, info, limit);
+    if (signal > 0)
+        avmon_after_signal_wait(signal);
+    return signal;
 }
 
 /*

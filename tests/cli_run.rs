@@ -179,6 +179,21 @@ fn a_static_program_is_refused_with_the_way_out() {
 }
 
 #[test]
+fn a_program_with_the_old_condition_variables_is_refused() {
+    let directory = directory();
+    let source = |version: &str| {
+        format!(
+            "#include <pthread.h>\n__asm__(\".symver pthread_cond_signal, pthread_cond_signal@GLIBC_{version}\");\n\
+             pthread_cond_t c; int main(void) {{ return pthread_cond_signal(&c); }}\n"
+        )
+    };
+    let old = compile(directory.path(), "old", &source("2.2.5"), &["-pthread"]);
+    refuses(&mut run(&old), 126, &["condition variables of glibc before 2.3.2", "link it again"]);
+    let new = compile(directory.path(), "new", &source("2.3.2"), &["-pthread"]);
+    assert!(run(&new).status().unwrap().success());
+}
+
+#[test]
 fn a_setuid_or_setgid_program_is_refused_with_the_way_out() {
     let directory = directory();
     let program = fs::read(which("true")).unwrap();

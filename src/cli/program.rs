@@ -28,6 +28,7 @@ pub enum Obstacle {
     SetId,
     Capabilities,
     Sanitizer(&'static str),
+    OldConditions,
     /// The interpreter of a script stands in the way.
     Interpreter(PathBuf, Box<Obstacle>),
     MissingInterpreter(PathBuf),
@@ -37,6 +38,10 @@ pub enum Obstacle {
 impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Obstacle::OldConditions => write!(
+                f,
+                "uses the condition variables of glibc before 2.3.2, which have another layout; link it again with a newer glibc"
+            ),
             Obstacle::Directory => write!(f, "is a directory, not a program"),
             Obstacle::NotExecutable => write!(f, "is not executable; make it so with 'chmod +x'"),
             Obstacle::Unreadable(error) => {
@@ -205,10 +210,28 @@ fn check_elf<'data, R: ReadRef<'data>>(data: R) -> Result<(), Obstacle> {
     if !loader.contains("ld-linux") {
         return Err(Obstacle::OtherLibc(loader));
     }
+    if has_old_conditions(&program, data).map_err(Obstacle::Malformed)? {
+        return Err(Obstacle::OldConditions);
+    }
     match RUNTIMES.iter().find(|runtime| uses(&program, runtime)) {
         Some(runtime) => Err(Obstacle::Sanitizer(runtime.0)),
         None => Ok(()),
     }
+}
+
+/// The library stands in front of both versions of these functions, and cannot tell which one a caller meant.
+fn has_old_conditions<'data, R: ReadRef<'data>>(program: &Program<'data, R>, data: R) -> object::read::Result<bool> {
+    let endian = program.endian();
+    let Some(versions) = program.elf_section_table().versions(endian, data)? else { return Ok(false) };
+    for symbol in program.dynamic_symbols() {
+        if symbol.name_bytes()?.starts_with(b"pthread_cond_") {
+            let index = versions.version_index(endian, symbol.index());
+            if versions.version(index.index())?.is_some_and(|version| version.name() == b"GLIBC_2.2.5") {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 type Program<'data, R> = object::read::elf::ElfFile64<'data, object::Endianness, R>;

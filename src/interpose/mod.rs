@@ -3,6 +3,7 @@
 pub mod blocks;
 pub mod condition;
 pub mod export;
+pub mod io;
 pub mod lock;
 pub mod process;
 pub mod real;
@@ -109,6 +110,28 @@ exports! {
 }
 
 exports! {
+    pub const CHANNELS;
+    pipe => io::pipe;
+    pipe2 => io::pipe2;
+    socketpair => io::socketpair;
+    eventfd => io::eventfd;
+    dup => io::dup;
+    dup2 => io::dup2;
+    dup3 => io::dup3;
+    read => shim::avmon_read;
+    readv => shim::avmon_readv;
+    recv => shim::avmon_recv;
+    recvfrom => shim::avmon_recvfrom;
+    recvmsg => shim::avmon_recvmsg;
+    eventfd_read => shim::avmon_eventfd_read;
+    __read_chk => shim::avmon___read_chk;
+    __recv_chk => shim::avmon___recv_chk;
+    sigwait => shim::avmon_sigwait;
+    sigwaitinfo => shim::avmon_sigwaitinfo;
+    sigtimedwait => shim::avmon_sigtimedwait;
+}
+
+exports! {
     pub const FUNCTIONS;
     __tsan_func_entry => shim::avmon_func_entry;
     __tsan_func_exit => shim::avmon_func_exit;
@@ -117,7 +140,7 @@ exports! {
 /// Functions in front of which something happens, and that then run as if called directly: they do not return here,
 /// or have argument lists of any length.
 mod jumps {
-    use super::{process, real, shim};
+    use super::{io, process, real, shim};
     use std::sync::atomic::{AtomicPtr, Ordering};
 
     macro_rules! jumps {
@@ -169,6 +192,17 @@ mod jumps {
         makecontext: process::before_makecontext;
         swapcontext: process::before_swapcontext;
         setcontext: process::before_setcontext;
+        write: io::before_write;
+        writev: io::before_write;
+        send: io::before_write;
+        sendto: io::before_write;
+        sendmsg: io::before_write;
+        eventfd_write: io::before_write;
+        close: io::before_close;
+        kill: io::before_kill;
+        pthread_kill: io::before_kill;
+        sigqueue: io::before_kill;
+        pthread_sigqueue: io::before_kill;
         execve: process::before_exec;
         execv: process::before_exec;
         execvp: process::before_exec;
@@ -186,6 +220,7 @@ pub const TABLE: &[(&str, &[&str])] = &[
     ("threads", THREADS),
     ("process", PROCESS),
     ("signals", SIGNALS),
+    ("channels", CHANNELS),
     ("functions", FUNCTIONS),
     ("accesses", tsan::access::NAMES),
     ("coverage", tsan::access::COVERAGE),

@@ -97,6 +97,13 @@ real_functions! {
     ssignal: fn(c_int, sighandler_t) -> sighandler_t, None;
     sysv_signal: fn(c_int, sighandler_t) -> sighandler_t, None;
     __sysv_signal: fn(c_int, sighandler_t) -> sighandler_t, None;
+    pipe: fn(*mut c_int) -> c_int, None;
+    pipe2: fn(*mut c_int, c_int) -> c_int, None;
+    socketpair: fn(c_int, c_int, c_int, *mut c_int) -> c_int, None;
+    eventfd: fn(libc::c_uint, c_int) -> c_int, None;
+    dup: fn(c_int) -> c_int, None;
+    dup2: fn(c_int, c_int) -> c_int, None;
+    dup3: fn(c_int, c_int, c_int) -> c_int, None;
     _exit: fn(c_int) -> !, None;
     quick_exit: fn(c_int) -> !, None;
     abort: fn() -> !, None;

@@ -1,6 +1,6 @@
 //! The border to the C shim, both ways. `shim/shim.h` declares the same.
 
-use super::{condition, thread};
+use super::{condition, io, thread};
 use crate::event::Kind;
 use crate::runtime::{self, fiber, record};
 
@@ -27,6 +27,8 @@ callbacks! {
     "avmon_signal" => signal;
     "avmon_await" => await_object;
     "avmon_refused" => refused;
+    "avmon_after_read" => io::after_read;
+    "avmon_after_signal_wait" => io::after_signal_wait;
     "avmon_resolve" => super::resolve_from_c;
 }
 
@@ -60,6 +62,17 @@ unsafe extern "C" {
     pub fn avmon_pthread_timedjoin_np();
     pub fn avmon_pthread_clockjoin_np();
     pub fn avmon_thrd_join();
+    pub fn avmon_read();
+    pub fn avmon_readv();
+    pub fn avmon_recv();
+    pub fn avmon_recvfrom();
+    pub fn avmon_recvmsg();
+    pub fn avmon_eventfd_read();
+    pub fn avmon___read_chk();
+    pub fn avmon___recv_chk();
+    pub fn avmon_sigwait();
+    pub fn avmon_sigwaitinfo();
+    pub fn avmon_sigtimedwait();
     pub fn avmon_sem_wait();
     pub fn avmon_sem_timedwait();
     pub fn avmon_sem_clockwait();

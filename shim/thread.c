@@ -10,7 +10,7 @@ const uint32_t avmon_full_chunk = UINT32_MAX;
 __thread struct avmon_tls avmon_tls = {.chunk = &avmon_full_chunk};
 
 _Static_assert(sizeof(struct avmon_frame) == 24, "mirrored in tls.rs");
-_Static_assert(sizeof(struct avmon_tls) == 184, "mirrored in tls.rs");
+_Static_assert(sizeof(struct avmon_tls) == 192, "mirrored in tls.rs");
 
 /* No room: the thread's first call, when avmon_stack_begin finds it a stack, or a call too deep to keep. */
 static __attribute__((noinline)) int deep_entry(void) {

@@ -17,14 +17,28 @@ const THREADS: ThreadId = 3;
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// Takes and gives back a lock, so many times at one place.
-    Sync { lock: u64, place: u64, times: u8 },
-    Acquire { lock: u64, place: u64 },
+    Sync {
+        lock: u64,
+        place: u64,
+        times: u8,
+    },
+    Acquire {
+        lock: u64,
+        place: u64,
+    },
     ReleaseLast,
-    Try { lock: u64, place: u64 },
+    Try {
+        lock: u64,
+        place: u64,
+    },
     Begin,
     End,
-    Signal { object: u64 },
-    Await { object: u64 },
+    Signal {
+        object: u64,
+    },
+    Await {
+        object: u64,
+    },
 }
 
 fn any_step() -> impl Strategy<Value = Step> {

@@ -90,6 +90,7 @@ fn the_program_is_halted_at_the_first_finding() {
     let run = Run::new("long", "halt_on_error=1");
     assert_eq!((run.code(), run.stdout().as_str()), (Some(FOUND), ""), "{}", run.stderr());
     assert_eq!(run.records("finding").len(), 1);
+    assert!(run.records("summary")[0]["events"].as_u64().unwrap() > 0);
     // Without a code of its own the halt still tells.
     assert_eq!(Run::new("long", "halt_on_error=1:exitcode=0").code(), Some(1));
 }
@@ -165,8 +166,10 @@ fn the_end_of_the_program_does_not_wait_longer_than_allowed() {
 }
 
 #[test]
-fn only_a_talkative_monitor_says_that_it_starts() {
-    let says = |options| Run::new("violate", options).stderr().contains("avmon: monitoring starts");
-    assert!(!says("verbosity=0"));
-    assert!(says("verbosity=1"));
+fn a_talkative_monitor_says_when_it_starts_and_stops_and_what_it_did() {
+    let texts = ["avmon: monitoring starts", "avmon: monitoring stops", "MiB of chunks"];
+    for (verbosity, expected) in [(0, [false, false, false]), (1, [true, true, false]), (2, [true, true, true])] {
+        let stderr = Run::new("violate", &format!("verbosity={verbosity}")).stderr();
+        assert_eq!(texts.map(|text| stderr.contains(text)), expected, "{stderr}");
+    }
 }

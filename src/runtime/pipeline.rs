@@ -64,7 +64,8 @@ impl Pipeline {
     #[must_use]
     pub fn new(buffer_mb: u32, lossy: bool) -> Pipeline {
         let (to_worker, from_threads) = unbounded();
-        let most_in_transit = (u64::from(buffer_mb.max(1)) * 1024 * 1024 / BYTES as u64).min(u64::from(u32::MAX)) as u32;
+        let most_in_transit =
+            (u64::from(buffer_mb.max(1)) * 1024 * 1024 / BYTES as u64).min(u64::from(u32::MAX)) as u32;
         Pipeline {
             to_worker,
             from_threads,
@@ -183,6 +184,11 @@ impl Pipeline {
         // SAFETY: inside the mapping, aligned, zeroed (a valid empty chunk), and never unmapped.
         free.stack.extend((0..SLAB).map(|i| unsafe { &*address.byte_add(i * BYTES).cast::<Chunk>() }));
         true
+    }
+
+    /// Memory that chunks took.
+    pub fn mapped_bytes(&self) -> usize {
+        self.free_chunks().mapped * BYTES
     }
 
     fn free_chunks(&self) -> MutexGuard<'_, Free> {

@@ -147,8 +147,15 @@ unsafe extern "C" fn settle(t: *mut Tls) -> bool {
         let top = (*t).top;
         // After an overflow `low` stands above all frames, and what was popped before it is unknown.
         let low = if (*t).low > top { (*t).base } else { (*t).low };
-        let depth = |frame: *mut super::tls::Frame| frame.offset_from_unsigned((*t).base) as u64;
-        if !(*t).base.is_null() && (low != (*t).published || top != low) {
+        let base = (*t).base;
+        let depth = |frame: *mut super::tls::Frame| frame.offset_from_unsigned(base) as u64;
+        if !base.is_null() && (low != (*t).published || top != low) {
+            // Before they are said: if some of that is lost, all of it must be said again, and `exchange_chunk` notes
+            // that here.
+            (*t).published = top;
+            if (*t).overflow == 0 {
+                (*t).low = top;
+            }
             if low == top {
                 put(t, Kind::Leave, 0, depth(low), 0, 0);
             }
@@ -156,10 +163,6 @@ unsafe extern "C" fn settle(t: *mut Tls) -> bool {
             while frame < top {
                 put(t, Kind::Enter, 0, depth(frame), (*frame).inside, (*frame).call);
                 frame = frame.add(1);
-            }
-            (*t).published = top;
-            if (*t).overflow == 0 {
-                (*t).low = top;
             }
         }
         true

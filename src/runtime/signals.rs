@@ -75,6 +75,12 @@ impl NoBrokenPipe {
     }
 }
 
+impl Default for NoBrokenPipe {
+    fn default() -> NoBrokenPipe {
+        NoBrokenPipe::new()
+    }
+}
+
 impl Drop for NoBrokenPipe {
     fn drop(&mut self) {
         if !self.was_pending && is_pipe_pending() {
@@ -109,13 +115,7 @@ fn set_mask(mask: u64) -> u64 {
     let mut old = 0u64;
     // SAFETY: both masks are of the size that is given, the kernel's.
     unsafe {
-        libc::syscall(
-            libc::SYS_rt_sigprocmask,
-            libc::SIG_SETMASK,
-            &raw const mask,
-            &raw mut old,
-            size_of::<u64>(),
-        );
+        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const mask, &raw mut old, size_of::<u64>());
     }
     old
 }

@@ -12,6 +12,10 @@ fn main() {
         .flag("-fvisibility=hidden")
         // Threads are cancelled, and exceptions fly, through the shim's frames.
         .flag("-fexceptions")
+        // A thread's state is one %fs-relative access away; the library is only ever loaded at start.
+        .flag("-ftls-model=initial-exec")
+        // The hooks of function entry and exit are a handful of instructions.
+        .force_frame_pointer(false)
         .warnings(true)
         .extra_warnings(true)
         .compile("avmon_shim");

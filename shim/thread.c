@@ -12,28 +12,32 @@ __thread struct avmon_tls avmon_tls = {.chunk = &avmon_full_chunk};
 _Static_assert(sizeof(struct avmon_frame) == 24, "mirrored in tls.rs");
 _Static_assert(sizeof(struct avmon_tls) == 192, "mirrored in tls.rs");
 
+static inline void push(struct avmon_frame *frame, uintptr_t inside, uintptr_t call, uintptr_t sp) {
+    frame->inside = inside;
+    frame->call = call;
+    frame->sp = sp;
+    avmon_tls.top = frame + 1;
+}
+
 /* No room: the thread's first call, when avmon_stack_begin finds it a stack, or a call too deep to keep. */
-static __attribute__((noinline)) int deep_entry(void) {
+static __attribute__((noinline)) void deep_entry(uintptr_t inside, uintptr_t call, uintptr_t sp) {
     struct avmon_tls *t = &avmon_tls;
-    if (t->base == NULL)
-        return avmon_stack_begin();
-    t->overflow++;
-    /* Above every frame, so that the next exit takes the slow way and counts down instead of popping. */
-    t->low = t->end + 1;
-    return 0;
+    if (t->base != NULL) {
+        t->overflow++;
+        /* Above every frame, so that the next exit takes the slow way and counts down instead of popping. */
+        t->low = t->end + 1;
+    } else if (avmon_stack_begin()) {
+        push(t->top, inside, call, sp);
+    }
 }
 
 AVMON_PRIVATE void avmon_func_entry(uintptr_t call) {
     struct avmon_frame *frame = avmon_tls.top;
-    if (UNLIKELY(frame == avmon_tls.end)) {
-        if (!deep_entry())
-            return;
-        frame = avmon_tls.top;
-    }
-    frame->inside = (uintptr_t)__builtin_return_address(0);
-    frame->call = call;
-    frame->sp = (uintptr_t)__builtin_dwarf_cfa();
-    avmon_tls.top = frame + 1;
+    uintptr_t inside = (uintptr_t)__builtin_return_address(0), sp = (uintptr_t)__builtin_dwarf_cfa();
+    if (UNLIKELY(frame == avmon_tls.end))
+        deep_entry(inside, call, sp);
+    else
+        push(frame, inside, call, sp);
 }
 
 /* A pop below `low`, which is rare: most functions do not synchronise, and leave `low` at or under their frame. */

@@ -64,7 +64,7 @@ kinds! {
     BlockBegin = 2, false, "block_begin";
     /// The innermost marked block closes.
     BlockEnd = 3, false, "block_end";
-    /// `object` (a lock) was acquired; `detail` is a [`Mode`]. Numbered after the real acquire.
+    /// `object` (a lock) was acquired; `detail` is a [`Mode`] or [`RESUMED`]. Numbered after the real acquire.
     Acquire = 4, true, "acquire";
     /// `object` (a lock) is about to be released. Numbered before the real release.
     Release = 5, true, "release";
@@ -101,6 +101,9 @@ pub enum Mode {
     /// The read side of a reader-writer lock.
     Shared = 1,
 }
+
+/// Detail of an acquire: exclusive, by a wait on a condition that gives the lock back to who held it before.
+pub const RESUMED: u8 = 2;
 
 /// One event of one thread.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -149,6 +152,13 @@ impl Event {
     #[must_use]
     pub const fn is_repeated_acquire(&self) -> bool {
         self.head as u16 == Kind::Acquire as u16 | (Event::REPEATED as u16) << 8
+    }
+
+    /// Whether this acquire goes on with a critical section that a wait had interrupted.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_resumption(&self) -> bool {
+        (self.head >> 8) as u8 == RESUMED
     }
 
     /// The stripe number, depth or count.

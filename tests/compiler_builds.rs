@@ -129,6 +129,20 @@ fn functions_stay_visible_when_optimised() {
 fn a_program_takes_the_small_library_with_it() {
     let project = Project::new();
     succeed(project.cc().args(["main.c", "greet.c", "-o", "app"]));
+    runs_elsewhere(&project);
+}
+
+#[test]
+fn a_program_built_with_flags_alone_takes_the_small_library_with_it() {
+    let project = Project::new();
+    let flags = |kind| format!("$({} flags {kind})", avmon().display());
+    let line = format!("gcc {} main.c greet.c {} -o app", flags("--cflags"), flags("--libs"));
+    succeed(project.command("sh").args(["-c", &line]));
+    runs_elsewhere(&project);
+}
+
+/// Whether a copy of `app` finds a copy of the library beside itself.
+fn runs_elsewhere(project: &Project) {
     let flags = succeed(project.command(avmon()).args(["flags", "--ldflags"]));
     let support = flags.split_whitespace().find_map(|word| word.strip_prefix("-L")).unwrap();
     fs::create_dir(project.path("elsewhere")).unwrap();
@@ -316,6 +330,6 @@ fn many_compilers_at_once() {
     for compiler in &mut running {
         assert!(compiler.wait().unwrap().success());
     }
-    assert_eq!(fs::read_dir(bin.join("avmon-support")).unwrap().count(), 3);
+    assert_eq!(fs::read_dir(bin.join("avmon-support")).unwrap().count(), 4, "one file each, and nothing left over");
     check(&project.path("app15"));
 }

@@ -341,9 +341,21 @@ fn weak_findings_are_counted_and_shown_on_demand() {
     bench.take(&scene, &looping);
     let report = bench.printed();
     assert!(report.contains("between its two acquires of 'lock' at prog.c:5, thread"), "{report}");
-    assert!(report.contains("  Weak, loop: the same place on two turns of a loop, which is often meant\n"), "{report}");
+    assert!(
+        report.contains("  Weak, loop: two turns of a loop, which are seldom meant to be atomic together\n"),
+        "{report}"
+    );
     bench.finish(&[]);
     assert!(bench.printed().contains("(strong), 1 weak, 0 suppressed"));
+}
+
+#[test]
+fn a_way_back_in_the_source_is_a_turn_of_a_loop() {
+    let scene = Scene::new();
+    let back = scene.between(ErrorKind::In, "second", "first", &[scene.call("append", "after append")]);
+    assert_eq!(strength(&scene, &back), Strength::Loop);
+    let forth = scene.between(ErrorKind::In, "first", "second", &[scene.call("append", "after append")]);
+    assert_eq!(strength(&scene, &forth), Strength::Strong);
 }
 
 fn strength(scene: &Scene, violation: &Violation) -> Strength {

@@ -219,7 +219,16 @@ impl SideTrack {
             me.clock.receive(&lock.released);
             return;
         }
-        let site = me.site(event.pc, event.mode(), &mut self.pools);
+        let mut site = me.site(event.pc, event.mode(), &mut self.pools);
+        // What a wait gives back is the section that began elsewhere: as a place in the program it is that one. Else
+        // every loop with a wait in it would look like two different places. With strict waits it is the wait itself
+        // that splits the block.
+        if event.is_resumption()
+            && !self.config.strict_waits
+            && let Some(begun) = &lock.record(slot).last
+        {
+            (site.pc, site.stack) = (begun.pc, begun.stack);
+        }
         let disturbed = !lock.undisturbed(slot);
         if disturbed {
             Self::find_after(self.config, lock, me, &site, &mut self.pools, &mut self.findings, found);

@@ -118,7 +118,6 @@ impl Compiler {
             // A function is a transaction only if it is still called: hooks are placed after inlining.
             "-fno-inline",
             "-fno-optimize-sibling-calls",
-            "-fno-omit-frame-pointer",
         ]);
         match self.family {
             Family::Gcc => {
@@ -146,10 +145,9 @@ impl Compiler {
 pub fn search_flags(support: &Path) -> Vec<OsString> {
     // -Wl would split a path at its commas.
     let mut flags = vec![joined("-L", support)];
-    for directory in [support.as_os_str(), OsStr::new("$ORIGIN")] {
-        flags.extend(strings(&["-Xlinker", "-rpath", "-Xlinker"]));
-        flags.push(directory.to_owned());
-    }
+    flags.extend(strings(&["-Xlinker", "-rpath", "-Xlinker"]));
+    flags.push(support.as_os_str().to_owned());
+    flags.push(joined("@", &support.join(support::BESIDE_PROGRAM)));
     flags
 }
 

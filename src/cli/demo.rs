@@ -57,6 +57,7 @@ Now your own program:
   avmon run -- ./program args         any dynamically linked program, just as it is
   make CC='avmon cc' CXX='avmon c++'  build it so that each function is seen as a block, then run it
   avmon report avmon.log.PID          read the log of a run again
+  avmon demo --directory try-avmon    keep the sources, the programs and the log of this demo
   avmon doctor                        what works on this machine";
 
 impl Demo {
@@ -109,11 +110,18 @@ impl Stage {
         self.expect(&example::build_line(self.compiler, source), ExitCode::Success, "")
     }
 
+    /// The user cares for the file, not for the directory with a random name that it is in.
+    fn without_directory(&self, text: &str) -> String {
+        let directory = &self.workshop.directory;
+        let directory = directory.canonicalize().unwrap_or_else(|_| directory.clone());
+        text.replace(&format!("{}/", directory.display()), "")
+    }
+
     /// Shows a command and what it prints, and makes sure that the demo tells the truth about it.
     fn expect(&self, line: &str, code: ExitCode, text: &str) -> Result<(), Failure> {
         show(&format!("{}\n", paint(style::COMMAND, &format!("$ {line}"))));
         let output = self.workshop.run(line)?;
-        let printed = example::text_of(&output);
+        let printed = self.without_directory(&example::text_of(&output));
         show(&printed);
         if output.status.code() != Some(code as i32) {
             let wanted = code as u8;

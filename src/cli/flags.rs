@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn only_what_the_shell_would_change_is_quoted() {
         assert_eq!(quoted("-L/usr/lib"), "-L/usr/lib");
-        assert_eq!(quoted("$ORIGIN"), "'$ORIGIN'");
+        assert_eq!(quoted("-I/a b"), "'-I/a b'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
         assert_eq!(quoted(""), "''");
     }

@@ -12,9 +12,14 @@ pub const LIBRARY: &str = "libavmon_hooks.so";
 /// Makes gcc instrument what it compiles without linking the thread sanitizer's library.
 pub const SPECS: &str = "avmon.specs";
 
-const FILES: [(&str, &[u8]); 3] = [
+/// Lets the program find the library beside itself. A file for the compiler to read, because nothing else that holds a
+/// dollar sign comes through both `$(avmon flags)`, which removes no quotes, and a line of make, which does.
+pub const BESIDE_PROGRAM: &str = "beside-program";
+
+const FILES: [(&str, &[u8]); 4] = [
     (LIBRARY, include_bytes!(concat!(env!("OUT_DIR"), "/libavmon_hooks.so"))),
     (SPECS, include_bytes!("../../shim/avmon.specs")),
+    (BESIDE_PROGRAM, b"-Xlinker -rpath -Xlinker $ORIGIN\n"),
     ("avmon.h", include_bytes!("../../shim/avmon.h")),
 ];
 

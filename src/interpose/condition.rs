@@ -3,7 +3,7 @@
 
 use super::lock::unlock_will_fail;
 use super::real::{self, Object};
-use crate::event::{Kind, Mode};
+use crate::event::{Kind, RESUMED};
 use crate::runtime::record;
 use libc::{EAGAIN, c_int};
 
@@ -44,7 +44,7 @@ pub extern "C" fn wait_end(condition: u64, lock: u64, woken: c_int, held: c_int,
     }
     record(Kind::Interfere, 0, 0, pc);
     if held != 0 {
-        record(Kind::Acquire, Mode::Exclusive as u8, lock, pc);
+        record(Kind::Acquire, RESUMED, lock, pc);
     }
 }
 

@@ -166,6 +166,9 @@ mod jumps {
         _longjmp: shim::avmon_before_longjmp;
         siglongjmp: shim::avmon_before_longjmp;
         __longjmp_chk: shim::avmon_before_longjmp;
+        makecontext: process::before_makecontext;
+        swapcontext: process::before_swapcontext;
+        setcontext: process::before_setcontext;
         execve: process::before_exec;
         execv: process::before_exec;
         execvp: process::before_exec;

@@ -68,7 +68,7 @@ impl Strength {
         match self {
             Strength::Strong => "two different places in one block",
             Strength::Conditional => "real only if the block takes the same path when it runs before the other thread",
-            Strength::Loop => "the same place on two turns of a loop, which is often meant",
+            Strength::Loop => "two turns of a loop, which are seldom meant to be atomic together",
             Strength::Base => "the block is the whole work of a thread, which is seldom meant to be atomic",
         }
     }
@@ -184,6 +184,8 @@ impl Block {
         match self.kind {
             BlockKind::Function => called(&self.name),
             BlockKind::Block => format!("block '{}'", self.name),
+            // Without symbols the function is known by the same place.
+            BlockKind::Section if self.begin.function.is_none() => format!("the section at {}", self.begin.short()),
             BlockKind::Section => format!("the section at {} in {}", self.begin.short(), called(&self.name)),
         }
     }
@@ -425,6 +427,16 @@ mod tests {
         assert_eq!(lost.short(), "0x10");
         assert_ne!(full.identity(), Frame { line: Some(4), ..full.clone() }.identity());
         assert_eq!(full.identity(), Frame { offset: 0x20, ..full.clone() }.identity());
+    }
+
+    #[test]
+    fn a_section_without_symbols_is_named_once() {
+        let begin = Frame { module: "/bin/prog".into(), offset: 0x10, ..Frame::default() };
+        let mut section = Block { kind: BlockKind::Section, name: begin.name(), begin };
+        assert_eq!(section.subject(), "the section at prog+0x10");
+        section.begin.function = Some("f".into());
+        section.name = "f".into();
+        assert_eq!(section.subject(), "the section at prog+0x10 in f()");
     }
 
     #[test]

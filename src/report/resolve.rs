@@ -48,7 +48,7 @@ pub fn resolve(
     let mut resolver = Resolver { symbols, process };
     let transaction = violation.first.stack[blamed];
     let (first_at, second_at) = resolver.locations(violation);
-    let is_loop = first_at == second_at;
+    let is_loop = first_at == second_at || goes_back(&first_at, &second_at);
     let base = resolver.base(&violation.first);
 
     let strength = match transaction {
@@ -220,6 +220,16 @@ impl Resolver<'_> {
 /// The function that the compiler really emitted, into which the others were inlined.
 fn own_frame(frames: &Arc<[Frame]>) -> &Frame {
     &frames[frames.len() - 1]
+}
+
+/// Whether a function can get from one place to the other only by the next turn of a loop.
+///
+/// Both the source and the code must go backwards: arguments are evaluated from the last line to the first, and the
+/// condition of a loop may be placed behind its body.
+fn goes_back(from: &Frame, to: &Frame) -> bool {
+    let same_function = from.function == to.function && from.file == to.file && from.module == to.module;
+    let line_before = matches!((to.line, from.line), (Some(to), Some(from)) if to < from);
+    same_function && line_before && to.offset < from.offset
 }
 
 /// The innermost frame that the user wrote.

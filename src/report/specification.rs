@@ -60,8 +60,29 @@ impl Specification {
     /// meant to be atomic.
     pub fn blame(&mut self, violation: &Violation, name: &mut dyn FnMut(&Transaction) -> String) -> Option<usize> {
         let common = violation.first.stack.get(..violation.common)?;
+        if common.last().is_some_and(|innermost| is_retry_loop(&name(innermost))) {
+            return None;
+        }
         common.iter().rposition(|transaction| self.allows(transaction, || name(transaction)))
     }
+}
+
+/// Functions of the C++ library that try several locks and give them back until they get all. Nothing is done
+/// between the tries.
+const RETRY_LOOPS: [&str; 7] = [
+    "std::lock",
+    "std::try_lock",
+    "std::__detail::__lock_impl",
+    "std::__detail::__try_lock_impl",
+    "std::__1::lock",
+    "std::__1::try_lock",
+    "std::__1::__lock_first",
+];
+
+fn is_retry_loop(function: &str) -> bool {
+    // A template's name comes with its result type before it, and its arguments after it.
+    let head = function.split(['<', '(']).next().unwrap_or_default();
+    head.rsplit(' ').next().is_some_and(|name| RETRY_LOOPS.contains(&name))
 }
 
 #[cfg(test)]
@@ -100,6 +121,16 @@ mod tests {
     fn without_a_specification_the_innermost_is_blamed() {
         assert_eq!(blamed("", &["main", "outer", "inner"]), Some("inner"));
         assert_eq!(blamed("", &[]), None);
+    }
+
+    #[test]
+    fn the_tries_of_std_lock_are_nobodys_block() {
+        let lock = "void std::lock<std::mutex, std::mutex>(std::mutex&, std::mutex&)";
+        assert_eq!(blamed("", &["main", "swap", lock]), None);
+        assert_eq!(
+            blamed("", &["main", "std::lock_guard<std::mutex>::lock_guard"]),
+            Some("std::lock_guard<std::mutex>::lock_guard")
+        );
     }
 
     #[test]

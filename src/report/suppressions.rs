@@ -9,11 +9,13 @@ pub const TYPES: &[(&str, &str)] = &[
     ("atomicity", "function, file or module of any frame of the three acquires, and the block"),
     ("atomicity_top", "function, label, file or module of the block itself"),
     ("called_from_lib", "module of any frame of the three acquires"),
+    ("lock", "name of the lock, or function, file or module that initialised it"),
 ];
-const KINDS: [&str; 3] = [TYPES[ANY_FRAME].0, TYPES[BLOCK].0, TYPES[MODULE].0];
+const KINDS: [&str; 4] = [TYPES[ANY_FRAME].0, TYPES[BLOCK].0, TYPES[MODULE].0, TYPES[LOCK].0];
 const ANY_FRAME: usize = 0;
 const BLOCK: usize = 1;
 const MODULE: usize = 2;
+const LOCK: usize = 3;
 
 /// A suppression and how often it matched.
 #[derive(Debug)]
@@ -72,7 +74,8 @@ fn fits(rule: &Rule, finding: &Finding) -> bool {
     match rule.kind {
         ANY_FRAME => is_block() || frames.any(matches_any),
         BLOCK => is_block(),
-        _ => frames.any(|frame| matches(&frame.module)),
+        MODULE => frames.any(|frame| matches(&frame.module)),
+        _ => finding.lock.name.as_deref().is_some_and(matches) || finding.lock.initialised_at.iter().any(matches_any),
     }
 }
 
@@ -108,6 +111,18 @@ mod tests {
         assert!(hides("called_from_lib:libb.so"));
         assert!(hides("called_from_lib:prog$"));
         assert!(!hides("called_from_lib:append"));
+    }
+
+    #[test]
+    fn lock_looks_at_the_lock_only() {
+        let mut finding = samples::append();
+        finding.lock.name = Some("log_mutex".into());
+        finding.lock.initialised_at = vec![samples::frame("log_open", "log.c", 3, "/bin/prog", 0x10)];
+        let hides = |line: &str| Suppressions::parse("supp", line).unwrap().find(&finding).is_some();
+        assert!(hides("lock:^log_mutex$"));
+        assert!(hides("lock:^log_open$"));
+        assert!(hides("lock:log.c$"));
+        assert!(!hides("lock:append"));
     }
 
     #[test]

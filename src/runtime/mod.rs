@@ -4,6 +4,7 @@
 //! blocks for anything but room in the buffer.
 
 pub mod chunk;
+mod descriptors;
 mod early;
 mod environment;
 pub mod fiber;
@@ -16,6 +17,7 @@ pub mod registry;
 pub mod signals;
 pub mod state;
 mod sync;
+mod tasks;
 pub mod tls;
 mod worker;
 

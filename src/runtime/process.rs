@@ -3,7 +3,7 @@
 use super::pipeline::{self, Pipeline};
 use super::state::{self, ARMED_PROCESS, State};
 use super::tls::{Tls, tls};
-use super::{HEAP, fiber, futex, record, registry, signals, worker};
+use super::{HEAP, fiber, futex, record, registry, signals, tasks, worker};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -95,6 +95,22 @@ unsafe extern "C" fn at_thread_end(round: *mut libc::c_void) {
     }
     record::end_thread();
     fiber::end_stack();
+    if registry::is_empty() && state::is_running_here() {
+        end_with_last_thread();
+    }
+}
+
+/// When its last thread ends, libc ends a process with status 0. It counts the worker as one of the program's, so
+/// this falls to us. Threads that ended just before may need a moment to be gone; if others stay, they are ones that we
+/// do not know, and the worker waits for them.
+fn end_with_last_thread() {
+    for _ in 0..100 {
+        if tasks::are_gone_but_for(worker::os_thread_id()) {
+            // SAFETY: what libc would have called, in this thread.
+            unsafe { libc::exit(0) }
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn make_end_key() {

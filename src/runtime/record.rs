@@ -423,11 +423,23 @@ pub fn drop_acquire(lock: u64) -> bool {
 }
 
 /// A release that may repeat: a second signal on one object right after the first says nothing new.
-#[inline]
+#[inline(always)]
 pub fn signal_once(object: u64, pc: u64) {
-    if !state::is_running() {
-        return;
+    if may_record() {
+        signal_once_now(object, pc);
     }
+}
+
+/// Whether a hook that sits in the middle of the program's own code should go on. Such a hook looks first and only then
+/// calls a function that cannot unwind: so it has no frame that an asynchronous cancellation could not pass.
+#[inline(always)]
+fn may_record() -> bool {
+    // SAFETY: the thread's own state.
+    state::is_running() && unsafe { (*tls()).gate } == 0
+}
+
+#[inline(never)]
+extern "C" fn signal_once_now(object: u64, pc: u64) {
     let t = tls();
     // SAFETY: the thread's own state, and its own chunk.
     let repeated = unsafe {
@@ -442,11 +454,15 @@ pub fn signal_once(object: u64, pc: u64) {
 
 /// An acquire that may be said later: it is emitted, numbered, before the thread's next event. It only matters to
 /// what the thread does next, and a later number can only add order; so a thread that spins emits one, not millions.
-#[inline]
+#[inline(always)]
 pub fn await_later(object: u64) {
-    if !state::is_running() {
-        return;
+    if may_record() {
+        await_later_now(object);
     }
+}
+
+#[inline(never)]
+extern "C" fn await_later_now(object: u64) {
     with_gate(|t| {
         // SAFETY: the gate is ours; the count is at most the array's length.
         unsafe {

@@ -61,6 +61,8 @@ const MOST_ENDED: usize = 1 << 14;
 
 struct Registry {
     next: ThreadId,
+    /// Threads that have begun and not ended.
+    live: usize,
     threads: FxHashMap<ThreadId, &'static Record>,
     by_pthread: FxHashMap<u64, ThreadId>,
     ended: VecDeque<ThreadId>,
@@ -137,6 +139,7 @@ fn new_record(
     // 0 is the main thread's.
     let registry = registry.get_or_insert_with(|| Registry {
         next: 1,
+        live: 0,
         threads: FxHashMap::default(),
         by_pthread: FxHashMap::default(),
         ended: VecDeque::new(),
@@ -181,6 +184,7 @@ pub fn enter(record: &'static Record) {
     let mut registry = registry();
     record.tls.store(t, Ordering::Release);
     if let Some(registry) = registry.as_mut() {
+        registry.live += 1;
         registry.set_pthread(record, pthread);
     }
 }
@@ -236,6 +240,7 @@ pub fn ended(record: &Record) {
     let mut registry = registry();
     record.tls.store(std::ptr::null_mut(), Ordering::Release);
     let Some(registry) = registry.as_mut() else { return };
+    registry.live -= 1;
     registry.ended.push_back(record.id);
     if registry.ended.len() > MOST_ENDED
         && let Some(oldest) = registry.ended.pop_front()
@@ -259,6 +264,12 @@ pub fn open_chunks() -> Vec<&'static Chunk> {
             return chunks;
         }
     }
+}
+
+/// Whether all threads that we know have ended, the main thread too.
+#[must_use]
+pub fn is_empty() -> bool {
+    registry().as_ref().is_some_and(|r| r.live == 0)
 }
 
 /// How many threads there have been.

@@ -8,7 +8,7 @@ use super::chunk::Chunk;
 use super::pipeline::{self, Pipeline};
 use super::state::{self, State};
 use super::sync::as_events;
-use super::{early, futex, options, registry, say, tls};
+use super::{descriptors, early, futex, options, registry, say, tasks, tls};
 use crate::analysis::Analysis;
 use crate::analysis::sidetrack::{Config, SideTrack};
 use crate::event::{Event, Kind, ThreadId};
@@ -44,6 +44,11 @@ pub fn request(request: Request) -> u32 {
     let ticket = TICKETS.fetch_add(1, Ordering::AcqRel) + 1;
     WANTED.fetch_max(request as u32, Ordering::AcqRel);
     ticket
+}
+
+/// The kernel's id of the worker.
+pub fn os_thread_id() -> u32 {
+    WORKER.load(Ordering::Relaxed) as u32
 }
 
 /// Findings that count for the exit code.
@@ -94,6 +99,7 @@ extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
         WORKER.store(libc::gettid(), Ordering::Relaxed);
         libc::prctl(libc::PR_SET_NAME, c"avmon".as_ptr());
     }
+    descriptors::isolate();
     let result = std::panic::catch_unwind(|| {
         // Readers of debug information may panic on broken files, and are caught; the default hook would print that.
         std::panic::set_hook(Box::new(|_| {}));
@@ -238,11 +244,26 @@ impl Worker {
             let progress = self.analyse();
             self.watch_for_gap(progress);
             busy |= progress || self.pipeline.is_short();
+            if !busy {
+                descriptors::follow_stderr();
+            }
             poll = if busy { SHORTEST_POLL } else { (poll * 2).min(LONGEST_POLL) };
             if self.answer_request() {
                 return;
             }
+            if registry::is_empty() && tasks::are_gone_but_for(os_thread_id()) {
+                self.end_process();
+            }
         }
+    }
+
+    /// The last thread that we knew ended the process, unless one was left that we did not know; now that has ended too.
+    fn end_process(&mut self) -> ! {
+        self.finish();
+        state::set_state(State::Dead);
+        let code = if strong_findings() > 0 { options().exitcode } else { 0 };
+        // SAFETY: what libc would have called, in the thread that is left.
+        unsafe { libc::exit(i32::from(code)) }
     }
 
     /// Takes at most so many chunks that were sent. False if there was none.
@@ -342,24 +363,30 @@ impl Worker {
         }
         let tickets = TICKETS.load(Ordering::Acquire);
         let wanted = WANTED.swap(0, Ordering::AcqRel);
-        self.take_all();
         if wanted == Request::Finish as u32 {
-            for _ in 0..FINAL_TRIES {
-                if self.merger.pending() == 0 {
-                    break;
-                }
-                std::thread::sleep(Duration::from_millis(1));
-                self.take_all();
-            }
-            while self.merger.pending() > 0 && self.merger.skip_gap() {
-                self.order_gaps += 1;
-                self.analyse();
-            }
-            self.summarise();
+            self.finish();
+        } else {
+            self.take_all();
         }
         DONE.store(tickets, Ordering::Release);
         futex::wake(&DONE);
         wanted == Request::Finish as u32
+    }
+
+    fn finish(&mut self) {
+        self.take_all();
+        for _ in 0..FINAL_TRIES {
+            if self.merger.pending() == 0 {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+            self.take_all();
+        }
+        while self.merger.pending() > 0 && self.merger.skip_gap() {
+            self.order_gaps += 1;
+            self.analyse();
+        }
+        self.summarise();
     }
 
     /// Takes what every thread has published by now.

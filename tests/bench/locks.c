@@ -1,4 +1,4 @@
-/* Times lock+unlock pairs: `locks one`, `locks burst`, `locks two`; prints nanoseconds per pair. */
+/* Times lock+unlock pairs: `locks one|burst|alternate|two COUNT`; prints nanoseconds per pair. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +20,17 @@ static void *pairs(void *count) {
         pthread_mutex_unlock(&lock);
     }
     return NULL;
+}
+
+static pthread_mutex_t another = PTHREAD_MUTEX_INITIALIZER;
+
+static void alternating_pairs(long count) {
+    for (long i = 0; i < count; i += 2) {
+        pthread_mutex_lock(&lock);
+        pthread_mutex_unlock(&lock);
+        pthread_mutex_lock(&another);
+        pthread_mutex_unlock(&another);
+    }
 }
 
 static void *sleeper(void *unused) {
@@ -51,6 +62,10 @@ int main(int argc, char **argv) {
             best = each < best ? each : best;
         }
         printf("%.2f\n", best);
+    } else if (strcmp(argv[1], "alternate") == 0) {
+        double start = now();
+        alternating_pairs(count);
+        printf("%.2f\n", (now() - start) / (double)count);
     } else {
         double start = now();
         pthread_create(&thread, NULL, pairs, (void *)(count / 2));

@@ -1,4 +1,3 @@
-// flags: -pthread
 // Asynchronous cancellation in the middle of atomic operations, and of oneself.
 #include "check.h"
 #include <stdatomic.h>

@@ -1,4 +1,3 @@
-// flags: -pthread
 // A thread that unmaps the memory into which pthread_create stored its id, perhaps before pthread_create returns.
 #include "check.h"
 #include <sys/mman.h>

@@ -1,4 +1,3 @@
-// flags: -pthread
 // main returns while other threads lock and unlock as fast as they can.
 #include "check.h"
 

@@ -1,6 +1,5 @@
-// flags: -pthread
-// shared: linked
 // A library, like an allocator, takes thousands of locks in its fork handlers; threads fork at the same time.
+// shared: linked
 #include "check.h"
 #include <sys/wait.h>
 

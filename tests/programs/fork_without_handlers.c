@@ -1,5 +1,5 @@
-// flags: -pthread -D_GNU_SOURCE
 // Children of _Fork and of a bare system call, in which no fork handler ran, lock often and create a thread.
+// flags: -D_GNU_SOURCE
 #include "check.h"
 #include <signal.h>
 #include <sys/syscall.h>

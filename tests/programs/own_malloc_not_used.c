@@ -1,6 +1,5 @@
-// flags: -pthread
-// findings: any
 // The program's allocator is called by the program's threads only: the monitor could deadlock with it.
+// findings: any
 #include "check.h"
 #include <stdatomic.h>
 

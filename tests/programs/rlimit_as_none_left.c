@@ -1,6 +1,5 @@
-// flags: -pthread
-// findings: any
 // No more memory from some moment on, while threads are monitored: the program gets what it asks for or is told.
+// findings: any
 #include "check.h"
 #include <sys/resource.h>
 

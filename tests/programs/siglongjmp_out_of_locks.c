@@ -1,6 +1,5 @@
-// flags: -pthread
-// findings: any
 // A timer's handler jumps out of whatever the thread does, mostly of lock functions. The thread is still seen after that.
+// findings: any
 #include "check.h"
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,5 @@
-// flags: -pthread
-// exit: SIGTERM
 // The program sees the signal actions that it set, and can call the one before its own; a default that it sets again works.
+// exit: SIGTERM
 #include "check.h"
 #include <signal.h>
 

@@ -1,4 +1,3 @@
-// flags: -pthread
 // A signal handler makes many events at any moment, also while threads are being created and joined.
 #include "check.h"
 #include <semaphore.h>

@@ -1,6 +1,5 @@
-// flags: -pthread
-// options: buffer_mb=1
 // More threads alive at once than the buffer has pieces, each of them with events of its own.
+// options: buffer_mb=1
 #include "check.h"
 
 #define THREADS 150

@@ -1,6 +1,4 @@
-// flags: -pthread
-// A wait that is refused takes no lock, and a mutex that is given up for lost is given back: nothing is held afterwards,
-// so the two acquires that follow are in no critical section.
+// A wait that is refused takes no lock, and a mutex that is given up for lost is given back: nothing is held afterwards, so the two acquires that follow are in no critical section.
 #include "check.h"
 #include <threads.h>
 

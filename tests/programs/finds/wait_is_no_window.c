@@ -1,0 +1,24 @@
+// A condition wait is where other threads are meant to come in: it ends the transaction.
+#include "shared_value.h"
+
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+static void await(void)
+{
+    OK(pthread_mutex_lock(&lock)); /* first */
+    while (value == 0)
+        OK(pthread_cond_wait(&changed, &lock)); /* second */
+    OK(pthread_mutex_unlock(&lock));
+}
+
+static void release(void)
+{
+    OK(pthread_mutex_lock(&lock)); /* culprit */
+    value = 1;
+    OK(pthread_cond_signal(&changed));
+    OK(pthread_mutex_unlock(&lock));
+}
+
+#define BLOCK await
+#define CULPRIT release
+#include "two_threads.h"

@@ -39,6 +39,7 @@ struct avmon_tls {
     uint64_t pending[AVMON_PENDING];
     uint64_t deferred_lock; /* a mutex whose acquire may turn out not to be worth recording, or 0 */
     uint64_t deferred_pc;
+    uint64_t deferred_number; /* of its stripe, if nobody touched that since */
     void *record; /* the thread's entry in the registry */
     uint32_t os_thread_id;
     void *fiber;   /* the fiber that runs on this thread, if the program uses fibers */

@@ -10,7 +10,7 @@ const uint32_t avmon_full_chunk = UINT32_MAX;
 __thread struct avmon_tls avmon_tls = {.chunk = &avmon_full_chunk};
 
 _Static_assert(sizeof(struct avmon_frame) == 24, "mirrored in tls.rs");
-_Static_assert(sizeof(struct avmon_tls) == 184, "mirrored in tls.rs");
+_Static_assert(sizeof(struct avmon_tls) == 192, "mirrored in tls.rs");
 
 static inline void push(struct avmon_frame *frame, uintptr_t inside, uintptr_t call, uintptr_t sp) {
     frame->inside = inside;

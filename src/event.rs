@@ -143,6 +143,17 @@ impl Event {
         if (self.head >> 8) as u8 == Mode::Shared as u8 { Mode::Shared } else { Mode::Exclusive }
     }
 
+    /// Beside the mode in the detail of an acquire: the thread's two events before it were an acquire of the same lock at
+    /// the same place, and its release.
+    pub const REPEATED: u8 = 0x80;
+
+    /// Whether this is an exclusive acquire that is marked as [`Event::REPEATED`].
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_repeated_acquire(&self) -> bool {
+        self.head as u16 == Kind::Acquire as u16 | (Event::REPEATED as u16) << 8
+    }
+
     /// Whether this acquire goes on with a critical section that a wait had interrupted.
     #[inline(always)]
     #[must_use]

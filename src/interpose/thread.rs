@@ -124,7 +124,7 @@ pub extern "C" fn cancel_begin(thread: pthread_t, pc: u64) {
     }
 }
 
-pub unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char, _pc: u64) -> c_int {
+pub(super) unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char, _pc: u64) -> c_int {
     // SAFETY: the program's own call; a name that the real function accepted is a C string.
     unsafe {
         let result = real::pthread_setname_np()(thread, name);

@@ -221,6 +221,8 @@ pub unsafe fn switch(fiber: *mut Fiber) {
             (*t).end = (*fiber).end;
             (*t).base = (*fiber).base;
             (*t).overflow = (*fiber).overflow;
+            // Its stack belongs to the thread now, which may end in it.
+            (*fiber).base = std::ptr::null_mut();
             (*t).low = (*t).base;
             (*t).published = (*t).base;
             (*t).fiber = fiber;

@@ -186,6 +186,11 @@ impl Pipeline {
         true
     }
 
+    /// Memory that chunks took.
+    pub fn mapped_bytes(&self) -> usize {
+        self.free_chunks().mapped * BYTES
+    }
+
     fn free_chunks(&self) -> MutexGuard<'_, Free> {
         self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

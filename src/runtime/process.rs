@@ -4,7 +4,7 @@ use super::pipeline::{self, Pipeline};
 use super::state::{self, ARMED_PROCESS, State};
 use super::tls::{Tls, tls};
 use super::{HEAP, fiber, futex, record, registry, signals, tasks, worker};
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 unsafe extern "C" {
@@ -53,17 +53,19 @@ fn arm() {
     state::set_state(State::Armed);
 }
 
+/// Whether a thread is in `start`, or was.
+static STARTING: AtomicBool = AtomicBool::new(false);
+
 /// Starts the worker, when the program creates its first thread.
 pub fn start() {
-    if state::state() != State::Armed || !state::is_armed_process() {
+    // Threads that nobody saw being created (a timer's, a resolver's) may come here together.
+    if state::state() != State::Armed || !state::is_armed_process() || STARTING.swap(true, Ordering::Relaxed) {
         return;
     }
     let _blocked = signals::Blocked::new();
     let options = super::options();
     pipeline::install(Pipeline::new(options.buffer_mb, options.lossy));
-    if !state::change_state(State::Armed, State::Running) {
-        return;
-    }
+    state::set_state(State::Running);
     if let Err(code) = worker::spawn() {
         state::set_state(State::Dead);
         let reason = std::io::Error::from_raw_os_error(code);
@@ -167,6 +169,7 @@ unsafe extern "C" fn after_fork_in_child() {
         return;
     }
     ARMED_PROCESS.store(std::process::id(), Ordering::Relaxed);
+    STARTING.store(false, Ordering::Relaxed);
     pipeline::uninstall();
     // SAFETY: a forked child has one thread.
     unsafe { registry::forget_all() };

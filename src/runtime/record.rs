@@ -19,6 +19,12 @@ struct Stripe(AtomicU64);
 
 static NUMBERS: [Stripe; STRIPES] = [const { Stripe(AtomicU64::new(0)) }; STRIPES];
 
+#[inline(always)]
+fn next_number(object: u64) -> u64 {
+    // SAFETY: every stripe is within the table.
+    unsafe { NUMBERS.get_unchecked(stripe_of(object)) }.0.load(Ordering::Relaxed)
+}
+
 /// Starts all numbers again, in the child of a fork.
 pub fn reset_numbers() {
     for stripe in &NUMBERS {
@@ -141,8 +147,15 @@ unsafe extern "C" fn settle(t: *mut Tls) -> bool {
         let top = (*t).top;
         // After an overflow `low` stands above all frames, and what was popped before it is unknown.
         let low = if (*t).low > top { (*t).base } else { (*t).low };
-        let depth = |frame: *mut super::tls::Frame| frame.offset_from_unsigned((*t).base) as u64;
-        if !(*t).base.is_null() && (low != (*t).published || top != low) {
+        let base = (*t).base;
+        let depth = |frame: *mut super::tls::Frame| frame.offset_from_unsigned(base) as u64;
+        if !base.is_null() && (low != (*t).published || top != low) {
+            // Before they are said: if some of that is lost, all of it must be said again, and `exchange_chunk` notes
+            // that here.
+            (*t).published = top;
+            if (*t).overflow == 0 {
+                (*t).low = top;
+            }
             if low == top {
                 put(t, Kind::Leave, 0, depth(low), 0, 0);
             }
@@ -150,10 +163,6 @@ unsafe extern "C" fn settle(t: *mut Tls) -> bool {
             while frame < top {
                 put(t, Kind::Enter, 0, depth(frame), (*frame).inside, (*frame).call);
                 frame = frame.add(1);
-            }
-            (*t).published = top;
-            if (*t).overflow == 0 {
-                (*t).low = top;
             }
         }
         true
@@ -349,10 +358,11 @@ pub fn forget_thread() -> bool {
 /// Records that a mutex was acquired, unless this looks like a repetition.
 ///
 /// A thread that takes and gives back one mutex again and again at one place, with no other event in between and
-/// without anybody else having taken it, says nothing new: nobody saw the state between the repetitions, so no clock
-/// and no window that they would make differs from those of the first in any comparison. Such an acquire is put off; if
-/// the release is the next event, both are dropped, and if anything else comes, the acquire is recorded first.
-/// Function frames must not have changed: the same place called by another function is another window.
+/// without anybody else having taken it, says nothing new from the third time on: the first two make the window of a
+/// loop, and nobody saw the state between the others, so no clock and no window that they would make differs from
+/// those in any comparison (`tests/runtime_repetitions.rs`). Such an acquire is put off; if the release is the next event,
+/// both are dropped, and if anything else comes, the acquire is recorded first. Function frames must not have
+/// changed: the same place called by another function is another window.
 #[inline(always)]
 pub fn acquire_mutex(lock: u64, pc: u64) {
     let t = tls();
@@ -362,11 +372,17 @@ pub fn acquire_mutex(lock: u64, pc: u64) {
             && release.object == lock
             && acquire.object == lock
             && acquire.pc == pc
-            && is_repetition(t, acquire, release)
+            && is_repetition(t, release)
         {
-            (*t).deferred_pc = pc;
-            compiler_fence(Ordering::SeqCst);
-            (*t).deferred_lock = lock;
+            if acquire.is_repeated_acquire() {
+                (*t).deferred_pc = pc;
+                (*t).deferred_number = release.number() + 1;
+                compiler_fence(Ordering::SeqCst);
+                (*t).deferred_lock = lock;
+            } else {
+                let repeated = if acquire.kind() == Some(Kind::Acquire) { Event::REPEATED } else { 0 };
+                record(Kind::Acquire, Mode::Exclusive as u8 | repeated, lock, pc);
+            }
         } else {
             record(Kind::Acquire, Mode::Exclusive as u8, lock, pc);
         }
@@ -374,26 +390,25 @@ pub fn acquire_mutex(lock: u64, pc: u64) {
 }
 
 #[inline(always)]
-unsafe fn is_repetition(t: *mut Tls, acquire: Event, release: Event) -> bool {
+unsafe fn is_repetition(t: *mut Tls, release: Event) -> bool {
     // SAFETY: the thread's own state.
     unsafe {
-        acquire.kind() == Some(Kind::Acquire)
-            && release.kind() == Some(Kind::Release)
-            && NUMBERS.get_unchecked(stripe_of(release.object)).0.load(Ordering::Relaxed) == release.number() + 1
+        release.kind() == Some(Kind::Release)
+            && next_number(release.object) == release.number() + 1
             && (*t).gate == 0
             && !is_unsettled(t)
     }
 }
 
 /// Before a mutex is released: drops its acquire, if that was put off and nothing came since. False: the release must be
-/// recorded.
+/// recorded. Whoever tried to take the mutex meanwhile and was refused has seen that it was held, and must find out by whom.
 #[inline(always)]
 #[must_use]
 pub fn drop_acquire(lock: u64) -> bool {
     let t = tls();
     // SAFETY: the thread's own state. Behind the gate no signal handler can record the acquire between look and drop.
     unsafe {
-        if (*t).deferred_lock != lock || (*t).gate != 0 {
+        if (*t).deferred_lock != lock || (*t).gate != 0 || next_number(lock) != (*t).deferred_number {
             return false;
         }
         (*t).gate = stack_pointer();

@@ -250,6 +250,7 @@ pub fn ended(record: &Record) {
 }
 
 /// Every thread's open chunk. For the worker, which must not run out of memory under the lock; see [`super::heap`].
+#[must_use]
 pub fn open_chunks() -> Vec<&'static Chunk> {
     let mut chunks = Vec::new();
     loop {

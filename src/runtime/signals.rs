@@ -75,6 +75,12 @@ impl NoBrokenPipe {
     }
 }
 
+impl Default for NoBrokenPipe {
+    fn default() -> NoBrokenPipe {
+        NoBrokenPipe::new()
+    }
+}
+
 impl Drop for NoBrokenPipe {
     fn drop(&mut self) {
         if !self.was_pending && is_pipe_pending() {

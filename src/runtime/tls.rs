@@ -31,13 +31,14 @@ pub struct Tls {
     pub pending: [u64; PENDING],
     pub deferred_lock: u64,
     pub deferred_pc: u64,
+    pub deferred_number: u64,
     pub record: *mut super::registry::Record,
     pub os_thread_id: u32,
     pub fiber: *mut super::fiber::Fiber,
 }
 
 const _: () = assert!(size_of::<Frame>() == 24, "mirrors shim.h");
-const _: () = assert!(size_of::<Tls>() == 184, "mirrors shim.h");
+const _: () = assert!(size_of::<Tls>() == 192, "mirrors shim.h");
 
 /// Gate bit: this thread is the monitor's own, or has ended, and is never recorded.
 pub const OURS: u64 = 1;

@@ -312,14 +312,14 @@ impl Worker {
     /// Runs the analysis over all that can be ordered. True if there was anything.
     fn analyse(&mut self) -> bool {
         let before = self.events;
-        let Worker { merger, analysis, reporter, events, .. } = self;
+        let Worker { merger, analysis, reporter, events, order_gaps, started, .. } = self;
         merger.drain(&mut |thread, event: &Event| {
             *events += 1;
             analysis.step(thread, event, &mut |violation| {
                 if let Verdict::New { strong: true } = reporter.violation(&violation, &Registered) {
                     STRONG.store(reporter.strong(), Ordering::Release);
                     if options().halt_on_error {
-                        halt(reporter);
+                        halt(reporter, &totals(*events, *order_gaps, *started));
                     }
                 }
             });
@@ -401,22 +401,39 @@ impl Worker {
     }
 
     fn summarise(&mut self) {
-        let totals = Totals {
-            events: self.events,
-            lost: state::LOST.load(Ordering::Relaxed),
-            unseen: state::UNSEEN.load(Ordering::Relaxed),
-            order_gaps: self.order_gaps,
-            threads: registry::count(),
-            locks: self.analysis.footprint().locks as u64,
-            duration: self.started.elapsed(),
-        };
+        let locks = self.analysis.footprint().locks as u64;
+        let totals = Totals { locks, ..totals(self.events, self.order_gaps, self.started) };
+        if options().verbosity > 1 {
+            let Totals { events, lost, unseen, order_gaps, threads, .. } = totals;
+            say(&format!(
+                "avmon: {events} events of {threads} threads on {locks} locks; {lost} lost, {unseen} unseen, \
+                 {order_gaps} order gaps; {} MiB of chunks\n",
+                self.pipeline.mapped_bytes() >> 20,
+            ));
+        }
         self.reporter.finish(&totals, &mut self.analysis.counts().iter().map(|(&key, &count)| (key, count)));
+        if options().verbosity > 0 {
+            say("avmon: monitoring stops\n");
+        }
+    }
+}
+
+/// What is known of a run while the analysis is at work.
+fn totals(events: u64, order_gaps: u64, started: Instant) -> Totals {
+    Totals {
+        events,
+        order_gaps,
+        lost: state::LOST.load(Ordering::Relaxed),
+        unseen: state::UNSEEN.load(Ordering::Relaxed),
+        threads: registry::count(),
+        duration: started.elapsed(),
+        ..Totals::default()
     }
 }
 
 /// Ends the program at its first strong finding, because the user asked for that.
-fn halt(reporter: &mut Reporter) -> ! {
-    reporter.finish(&Totals::default(), &mut std::iter::empty());
+fn halt(reporter: &mut Reporter, totals: &Totals) -> ! {
+    reporter.finish(totals, &mut std::iter::empty());
     let code = options().exitcode;
     // SAFETY: ends the process.
     unsafe { real::_exit()(if code == 0 { 1 } else { i32::from(code) }) }

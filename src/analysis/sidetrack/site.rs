@@ -4,6 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
+use super::wrapper::Wrappers;
 use crate::analysis::clock::Epoch;
 use crate::analysis::stack::{List, Lists};
 use crate::analysis::{AcquireSite, ErrorKind, Transaction, Violation};
@@ -134,16 +135,20 @@ impl Pools {
 #[derive(Default)]
 pub struct Findings {
     counts: FxHashMap<u64, u64>,
+    /// Culprits are told apart by their places outside these.
+    pub wrappers: Wrappers,
 }
 
 impl Findings {
-    pub fn key(kind: ErrorKind, class: u64, culprit_pc: u64) -> u64 {
-        hash((kind, class, culprit_pc))
-    }
-
     /// Counts one more occurrence of a finding that was reported before. False if it never was.
     #[inline]
-    pub fn repeated(&mut self, key: u64) -> bool {
+    pub fn repeated(&mut self, pools: &Pools, kind: ErrorKind, class: u64, culprit: &Site) -> bool {
+        let place = self.wrappers.place(pools, culprit);
+        self.count(hash((kind, class, place.pc)))
+    }
+
+    #[inline]
+    fn count(&mut self, key: u64) -> bool {
         self.counts.get_mut(&key).map(|count| *count += 1).is_some()
     }
 
@@ -162,12 +167,15 @@ impl Findings {
         found: &mut dyn FnMut(Violation),
     ) {
         let Some(blame) = pools.blame(first, second) else { return };
-        let key = Findings::key(kind, blame.class, culprit.pc);
-        if self.repeated(key) {
+        let place = self.wrappers.place(pools, culprit);
+        let key = hash((kind, blame.class, place.pc));
+        if self.count(key) {
             return;
         }
         self.counts.insert(key, 1);
         let culprit_section = pools.sections.top(culprit.section).map(|section| (section.base as usize, section));
+        let own_frames = pools.stacks.depth(culprit.stack) as usize - place.wrappers;
+        let section_is_own = culprit_section.is_some_and(|(position, _)| position <= own_frames);
         found(Violation {
             kind,
             key,
@@ -178,6 +186,7 @@ impl Findings {
             first: pools.describe(first, blame.section),
             second: pools.describe(second, blame.section),
             culprit: pools.describe(culprit, culprit_section),
+            culprit_frames: own_frames + usize::from(section_is_own),
         });
     }
 }

@@ -339,13 +339,19 @@ impl SideTrack {
         findings: &mut Findings,
         found: &mut dyn FnMut(Violation),
     ) {
+        if lock.windows.is_empty() {
+            return;
+        }
+        // A wrapper that is not known yet will be at the release, where the report asks for the place again. Only `paper`
+        // mode, which reports at once, may tell of one culprit twice: first inside its wrapper.
+        let place = findings.wrappers.place(pools, culprit);
         for window in &lock.windows {
             let Window { class, first, second } = window;
             let exclusive = (first.mode, second.mode) == (Mode::Exclusive, Mode::Exclusive);
             if me.clock.knows(second.at) || culprit.mode == Mode::Shared && !exclusive {
                 continue;
             }
-            if findings.repeated(pools, ErrorKind::After, *class, culprit) {
+            if findings.repeated(Findings::key(ErrorKind::After, *class, place)) {
                 continue;
             }
             if config.paper {
@@ -380,7 +386,7 @@ impl SideTrack {
         if let (Some(first), Some(culprit)) = (&record.last, record.culprit())
             // A shared culprit conflicts only with two exclusive flanks.
             && (culprit.mode == Mode::Exclusive || first.mode.max(second.mode) == Mode::Exclusive)
-            && !findings.repeated(pools, ErrorKind::Before, blame.class, culprit)
+            && !findings.repeated(Findings::key(ErrorKind::Before, blame.class, findings.wrappers.place(pools, culprit)))
         {
             findings.report(pools, ErrorKind::Before, lock, (first, second), culprit, found);
         }
@@ -398,7 +404,7 @@ impl SideTrack {
     ) {
         let weakest = first.mode.max(second.mode);
         if let Some(culprit) = lock.concurrent_release(second.at.slot, me.clock.clock(), weakest)
-            && !findings.repeated(pools, ErrorKind::In, blame.class, culprit)
+            && !findings.repeated(Findings::key(ErrorKind::In, blame.class, findings.wrappers.place(pools, culprit)))
         {
             findings.report(pools, ErrorKind::In, lock.name, (first, second), culprit, found);
         }

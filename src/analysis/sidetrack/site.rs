@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use super::wrapper::Wrappers;
+use super::wrapper::{Place, Wrappers};
 use crate::analysis::clock::Epoch;
 use crate::analysis::stack::{List, Lists};
 use crate::analysis::{AcquireSite, ErrorKind, Transaction, Violation};
@@ -140,15 +140,14 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Counts one more occurrence of a finding that was reported before. False if it never was.
     #[inline]
-    pub fn repeated(&mut self, pools: &Pools, kind: ErrorKind, class: u64, culprit: &Site) -> bool {
-        let place = self.wrappers.place(pools, culprit);
-        self.count(hash((kind, class, place.pc)))
+    pub fn key(kind: ErrorKind, class: u64, culprit: Place) -> u64 {
+        hash((kind, class, culprit.pc))
     }
 
+    /// Counts one more occurrence of a finding that was reported before. False if it never was.
     #[inline]
-    fn count(&mut self, key: u64) -> bool {
+    pub fn repeated(&mut self, key: u64) -> bool {
         self.counts.get_mut(&key).map(|count| *count += 1).is_some()
     }
 
@@ -168,8 +167,8 @@ impl Findings {
     ) {
         let Some(blame) = pools.blame(first, second) else { return };
         let place = self.wrappers.place(pools, culprit);
-        let key = hash((kind, blame.class, place.pc));
-        if self.count(key) {
+        let key = Findings::key(kind, blame.class, place);
+        if self.repeated(key) {
             return;
         }
         self.counts.insert(key, 1);

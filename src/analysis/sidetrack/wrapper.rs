@@ -35,6 +35,7 @@ impl Wrappers {
         }
     }
 
+    #[inline(never)]
     fn learn_returned(&mut self, pools: &Pools, acquired: List, released: List) {
         let common = pools.stacks.meet(acquired, released).depth;
         // Nothing in common tells nothing: the thread left its base, or its stack was lost and is told anew.
@@ -54,6 +55,11 @@ impl Wrappers {
     /// The place of an acquire: where its innermost function that is no wrapper acquires, or calls who does.
     #[inline]
     pub fn place(&self, pools: &Pools, site: &Site) -> Place {
+        if self.functions.is_empty() { Place { pc: site.pc, wrappers: 0 } } else { self.place_outside(pools, site) }
+    }
+
+    #[inline(never)]
+    fn place_outside(&self, pools: &Pools, site: &Site) -> Place {
         let mut place = Place { pc: site.pc, wrappers: 0 };
         for frame in pools.stacks.iter(site.stack) {
             match frame.transaction {

@@ -104,8 +104,13 @@ impl Example {
         if monitored.end != End::Exit(66) {
             return failed("it should end with 66");
         }
-        let wanted =
-            Expected { block: self.blamed.clone(), strength: "strong".to_owned(), kind: None, also: Vec::new() };
+        let wanted = Expected {
+            block: self.blamed.clone(),
+            strength: "strong".to_owned(),
+            kind: None,
+            also: Vec::new(),
+            culprit: None,
+        };
         let Some(finding) = found.iter().find(|finding| finding.matches(&wanted)) else {
             return failed(&format!("{} is not blamed", self.blamed));
         };

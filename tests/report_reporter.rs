@@ -96,6 +96,7 @@ impl Scene {
             first: AcquireSite { held: vec![self.at("outer_lock")], ..self.site(1, first, stack) },
             second: self.site(1, second, stack),
             culprit: self.site(2, "culprit", &[self.call("update", "")]),
+            culprit_frames: 1,
         }
     }
 

@@ -4,9 +4,9 @@ mod common;
 
 use avmon::analysis::ErrorKind::{After, Before, In};
 use avmon::analysis::sidetrack::{Config, Footprint};
-use avmon::analysis::{ErrorKind, Transaction};
+use avmon::analysis::{ErrorKind, Transaction, Violation};
 use avmon::event::Mode::{self, Exclusive, Shared};
-use avmon::event::{Event, Kind};
+use avmon::event::{Event, Kind, ThreadId};
 use common::{BLOCKS, FUNCTIONS, K, M, N, PAPER, SECTIONS, Trace};
 
 const STRICT: Config = Config { strict_waits: true, ..BLOCKS };
@@ -139,6 +139,103 @@ fn a_section_outlives_the_function_that_opened_it() {
     trace.t(2).sync(M);
     assert_eq!(trace.kinds(), [After]);
     assert!(matches!(trace.found[0].block(), Some(Transaction::Section { lock: N, .. })));
+}
+
+// Functions that take a lock for their caller
+
+const INSIDE_WRAPPER: u64 = 0xacc;
+
+/// `own` takes `lock` through nested wrappers, which it calls at `own + 1`, and releases it itself.
+fn section_through(trace: &mut Trace, thread: ThreadId, own: u64, wrappers: &[u64], (lock, mode): (u64, Mode)) {
+    trace.t(thread).call(own);
+    let mut call = own + 1;
+    for (kept, &wrapper) in (1..).zip(wrappers) {
+        trace.event(thread, Event::new(Kind::Enter, 0, kept, wrapper, call));
+        call = wrapper + 1;
+    }
+    trace.event(thread, Event::new(Kind::Acquire, mode as u8, 0, lock, INSIDE_WRAPPER));
+    trace.event(thread, Event::new(Kind::Leave, 0, 1, 0, 0));
+    trace.t(thread).rel(lock).ret();
+}
+
+/// Where the culprits found so far are, and how many of their frames are their own.
+fn culprits(trace: &Trace) -> Vec<(ErrorKind, u64, usize)> {
+    let culprit = |violation: &Violation| (violation.kind, violation.culprit_location(), violation.culprit_frames);
+    trace.found.iter().map(culprit).collect()
+}
+
+#[test]
+fn a_wrapper_is_known_when_its_first_culprit_is_reported() {
+    for mode in [Exclusive, Shared] {
+        let mut trace = Trace::new(FUNCTIONS, 3);
+        trace.t(1).call(0xb0).sync(M).sync(M).ret();
+        section_through(&mut trace, 2, 0xf0, &[0xa0], (M, mode));
+        assert_eq!(culprits(&trace), [(After, 0xf1, 1)]);
+        assert_eq!((trace.found[0].culprit.pc, trace.found[0].culprit.stack.len()), (INSIDE_WRAPPER, 2));
+        section_through(&mut trace, 3, 0xf0, &[0xa0], (M, mode));
+        assert_eq!(trace.kinds(), [After], "it is the same culprit, though its wrapper was not known at first");
+        assert_eq!(trace.analysis.counts()[&trace.found[0].key], 2);
+    }
+}
+
+#[test]
+fn two_culprits_behind_one_wrapper_are_two() {
+    let two = |trace: &mut Trace| {
+        section_through(trace, 2, 0xf0, &[0xa0], (M, Exclusive));
+        section_through(trace, 3, 0xf8, &[0xa0], (M, Exclusive));
+    };
+    let mut trace = Trace::new(FUNCTIONS, 3);
+    trace.t(1).call(0xb0).sync(M).sync(M).ret();
+    two(&mut trace);
+    assert_eq!(culprits(&trace), [(After, 0xf1, 1), (After, 0xf9, 1)]);
+
+    let mut trace = Trace::new(FUNCTIONS, 3);
+    trace.t(1).call(0xb0);
+    for (thread, own) in [(2, 0xf0), (3, 0xf8)] {
+        section_through(&mut trace, thread, own, &[0xa0], (M, Exclusive));
+        trace.t(1).sync(M);
+    }
+    trace.t(1).sync(M).ret();
+    assert_eq!(culprits(&trace), [(Before, 0xf1, 1), (In, 0xf9, 1), (Before, 0xf9, 1)]);
+}
+
+#[test]
+fn wrappers_in_wrappers_are_seen_through() {
+    let mut trace = Trace::new(FUNCTIONS, 3);
+    trace.t(1).call(0xb0).sync(M).sync(M).ret();
+    section_through(&mut trace, 2, 0xf0, &[0xa0, 0xa4, 0xa8], (M, Exclusive));
+    // The inner wrappers are known by now; the outermost is another one.
+    section_through(&mut trace, 3, 0xf8, &[0xac, 0xa4, 0xa8], (M, Exclusive));
+    assert_eq!(culprits(&trace), [(After, 0xf1, 1), (After, 0xf9, 1)]);
+}
+
+#[test]
+fn a_function_that_releases_its_lock_is_no_wrapper() {
+    let mut trace = Trace::new(FUNCTIONS, 2);
+    trace.t(1).call(0xb0).sync(M).sync(M).ret();
+    trace.t(2).call(0xf0).call(0xa0).acq(M).call(0xa4).rel(M).ret().ret().ret();
+    assert_eq!(culprits(&trace), [(After, trace.found[0].culprit.pc, 2)]);
+}
+
+#[test]
+fn a_thread_that_left_its_base_has_shown_no_wrapper() {
+    let mut trace = Trace::new(FUNCTIONS, 2);
+    trace.t(1).call(0xb0).sync(M).sync(M).ret();
+    trace.t(2).call(0xf0).acq(M).ret().rel(M);
+    assert_eq!(culprits(&trace), [(After, trace.found[0].culprit.pc, 1)]);
+}
+
+#[test]
+fn a_section_around_the_wrapper_is_the_culprits_own() {
+    let mut trace = Trace::new(Config { functions: true, ..SECTIONS }, 2);
+    trace.t(1).call(0xb0).sync(M).sync(M).ret();
+    trace.t(2).call(0xf0).acq(N);
+    trace.event(2, Event::new(Kind::Enter, 0, 1, 0xa0, 0xf1));
+    trace.event(2, Event::new(Kind::Acquire, 0, 0, M, INSIDE_WRAPPER));
+    trace.event(2, Event::new(Kind::Leave, 0, 1, 0, 0));
+    trace.t(2).rel(M).rel(N).ret();
+    assert_eq!(culprits(&trace), [(After, 0xf1, 2)]);
+    assert!(matches!(trace.found[0].culprit.stack[1], Transaction::Section { lock: N, .. }));
 }
 
 // What keeps a culprit out

@@ -77,6 +77,8 @@ pub struct Violation {
     pub first: AcquireSite,
     pub second: AcquireSite,
     pub culprit: AcquireSite,
+    /// How many transactions of `culprit.stack` are the culprit's own. Those above only take the lock for it.
+    pub culprit_frames: usize,
 }
 
 impl Violation {
@@ -91,5 +93,11 @@ impl Violation {
     pub fn locations(&self) -> (u64, u64) {
         let in_block = |site: &AcquireSite| site.stack.get(self.common).map_or(site.pc, Transaction::opened_at);
         (in_block(&self.first), in_block(&self.second))
+    }
+
+    /// Where the culprit's own code acquires: the call made there, if it takes the lock through another function.
+    #[must_use]
+    pub fn culprit_location(&self) -> u64 {
+        self.culprit.stack.get(self.culprit_frames).map_or(self.culprit.pc, Transaction::opened_at)
     }
 }

@@ -33,6 +33,7 @@
 mod lock;
 mod site;
 mod thread;
+mod wrapper;
 
 use rustc_hash::FxHashMap;
 
@@ -338,14 +339,19 @@ impl SideTrack {
         findings: &mut Findings,
         found: &mut dyn FnMut(Violation),
     ) {
+        if lock.windows.is_empty() {
+            return;
+        }
+        // A wrapper that is not known yet will be at the release, where the report asks for the place again. Only `paper`
+        // mode, which reports at once, may tell of one culprit twice: first inside its wrapper.
+        let place = findings.wrappers.place(pools, culprit);
         for window in &lock.windows {
             let Window { class, first, second } = window;
             let exclusive = (first.mode, second.mode) == (Mode::Exclusive, Mode::Exclusive);
             if me.clock.knows(second.at) || culprit.mode == Mode::Shared && !exclusive {
                 continue;
             }
-            let key = Findings::key(ErrorKind::After, *class, culprit.pc);
-            if findings.repeated(key) {
+            if findings.repeated(Findings::key(ErrorKind::After, *class, place)) {
                 continue;
             }
             if config.paper {
@@ -380,7 +386,7 @@ impl SideTrack {
         if let (Some(first), Some(culprit)) = (&record.last, record.culprit())
             // A shared culprit conflicts only with two exclusive flanks.
             && (culprit.mode == Mode::Exclusive || first.mode.max(second.mode) == Mode::Exclusive)
-            && !findings.repeated(Findings::key(ErrorKind::Before, blame.class, culprit.pc))
+            && !findings.repeated(Findings::key(ErrorKind::Before, blame.class, findings.wrappers.place(pools, culprit)))
         {
             findings.report(pools, ErrorKind::Before, lock, (first, second), culprit, found);
         }
@@ -398,7 +404,7 @@ impl SideTrack {
     ) {
         let weakest = first.mode.max(second.mode);
         if let Some(culprit) = lock.concurrent_release(second.at.slot, me.clock.clock(), weakest)
-            && !findings.repeated(Findings::key(ErrorKind::In, blame.class, culprit.pc))
+            && !findings.repeated(Findings::key(ErrorKind::In, blame.class, findings.wrappers.place(pools, culprit)))
         {
             findings.report(pools, ErrorKind::In, lock.name, (first, second), culprit, found);
         }
@@ -420,12 +426,16 @@ impl SideTrack {
             Mode::Exclusive => {
                 lock.owner = NOBODY;
                 lock.released.publish(&me.clock);
+                if let Some(acquired) = &lock.acquired {
+                    self.findings.wrappers.learn(&self.pools, acquired.stack, me.stack);
+                }
             }
             Mode::Shared => {
                 let readers = lock.readers.get_or_insert_with(Box::default);
                 readers.released.publish(&me.clock);
                 if let Some(reader) = readers.section(slot) {
                     reader.released = now.time;
+                    self.findings.wrappers.learn(&self.pools, reader.acquired.stack, me.stack);
                 }
             }
         }

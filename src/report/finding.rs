@@ -223,7 +223,7 @@ impl From<Mode> for LockMode {
 pub struct Acquire {
     pub thread: ThreadId,
     /// The place that the sentence names: for the block's own acquires the one in the block, for the culprit the
-    /// innermost one outside the language's library.
+    /// innermost one outside the language's library and outside functions that take locks for their callers.
     pub location: Frame,
     /// Innermost first.
     pub stack: Vec<Frame>,

@@ -66,6 +66,7 @@ pub fn resolve(
     }
 
     let lock = resolver.lock(violation);
+    let culprit_at = resolver.culprit_location(violation);
     let block = resolver.block(&transaction);
     let mut finding = Finding {
         id: 0,
@@ -75,9 +76,9 @@ pub fn resolve(
         strength,
         sentence: String::new(),
         also_split,
-        first: resolver.acquire(&violation.first, Some(first_at)),
-        culprit: resolver.acquire(&violation.culprit, None),
-        second: resolver.acquire(&violation.second, Some(second_at)),
+        first: resolver.acquire(&violation.first, first_at),
+        culprit: resolver.acquire(&violation.culprit, culprit_at),
+        second: resolver.acquire(&violation.second, second_at),
         lock,
         threads: resolver.threads(&[violation.first.thread, violation.culprit.thread]),
         suppression: suppression(&block),
@@ -143,22 +144,26 @@ impl Resolver<'_> {
         Block { kind, name: transaction_name(self.symbols, transaction), begin }
     }
 
-    /// An acquire at a place in its block; for one without a block, the place is where the user's own code took the lock.
-    fn acquire(&mut self, site: &AcquireSite, in_block: Option<Frame>) -> Acquire {
-        let stack = self.stack(site);
+    /// Where the user's own code makes the culprit's acquire, outside of all that only takes the lock for its caller.
+    fn culprit_location(&mut self, violation: &Violation) -> Frame {
+        let culprit = &violation.culprit;
+        user_frame(&self.stack(violation.culprit_location(), &culprit.stack[..violation.culprit_frames])).clone()
+    }
+
+    fn acquire(&mut self, site: &AcquireSite, location: Frame) -> Acquire {
         Acquire {
             thread: site.thread,
-            location: in_block.unwrap_or_else(|| user_frame(&stack).clone()),
-            stack,
+            location,
+            stack: self.stack(site.pc, &site.stack),
             held: site.held.iter().map(|lock| self.lock_name(*lock)).collect(),
             mode: site.mode.into(),
         }
     }
 
-    /// The call stack of an acquire, innermost first: its own place, then for every open function the call of it.
-    fn stack(&mut self, site: &AcquireSite) -> Vec<Frame> {
-        let mut frames = self.symbols.call_frames(site.pc).to_vec();
-        for transaction in site.stack.iter().rev() {
+    /// The call stack of a place, innermost first: the place itself, then for every open function the call of it.
+    fn stack(&mut self, pc: u64, open: &[Transaction]) -> Vec<Frame> {
+        let mut frames = self.symbols.call_frames(pc).to_vec();
+        for transaction in open.iter().rev() {
             let Transaction::Function { inside, call } = *transaction else { continue };
             if frames.len() > MOST_FRAMES {
                 break;

@@ -105,6 +105,7 @@ mod tests {
             first: site.clone(),
             second: site.clone(),
             culprit: site,
+            culprit_frames: depth,
         }
     }
 

@@ -14,6 +14,7 @@
 //! | `// suppressions: line`, `// specification: line` | a line of that file; may be repeated |
 //! | `// finds: block [strength] [kind]` | a finding that must be there; may be repeated |
 //! | `// also: caller` | listed with the finding before it as split too |
+//! | `// culprit: function` | the finding before it says that the culprit acquires there |
 //! | `// findings: any` | findings do not matter; without this line only the strong ones that are listed may be there |
 
 use super::build::Variant;
@@ -28,6 +29,8 @@ pub struct Expected {
     pub kind: Option<String>,
     /// Callers that must be listed as split with it.
     pub also: Vec<String>,
+    /// The function in which the culprit acquires.
+    pub culprit: Option<String>,
 }
 
 /// Everything that a program's head comment says.
@@ -103,9 +106,10 @@ impl Directives {
                 let mut words = words().into_iter();
                 let (block, strength, kind) = (words.next()?, words.next(), words.next());
                 let strength = strength.unwrap_or_else(|| "strong".to_owned());
-                self.finds.push(Expected { block, strength, kind, also: Vec::new() });
+                self.finds.push(Expected { block, strength, kind, also: Vec::new(), culprit: None });
             }
             "also" => self.finds.last_mut()?.also = words(),
+            "culprit" => self.finds.last_mut()?.culprit = Some(value.to_owned()),
             "findings" => self.any_findings = value == "any",
             _ => return None,
         }

@@ -23,8 +23,12 @@ impl Finding {
 
     /// The function or label of the block, without parameters.
     pub fn block(&self) -> &str {
-        let name = self.text("/block/name");
-        name.split('(').next().unwrap_or(name)
+        without_parameters(self.text("/block/name"))
+    }
+
+    /// The function in which the culprit acquires, without parameters.
+    pub fn culprit(&self) -> &str {
+        without_parameters(self.text("/culprit/location/function"))
     }
 
     pub fn is_strong(&self) -> bool {
@@ -34,7 +38,9 @@ impl Finding {
     pub fn matches(&self, expected: &Expected) -> bool {
         let kind_fits = expected.kind.as_ref().is_none_or(|kind| kind == self.kind());
         let callers_fit = expected.also.iter().all(|caller| self.also_split().any(|name| name == caller));
-        self.block() == expected.block && self.strength() == expected.strength && kind_fits && callers_fit
+        let culprit_fits = expected.culprit.as_ref().is_none_or(|function| function == self.culprit());
+        let block_fits = self.block() == expected.block && self.strength() == expected.strength;
+        block_fits && kind_fits && callers_fit && culprit_fits
     }
 
     /// The callers that are split with the block, without parameters.
@@ -55,6 +61,10 @@ impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {} {}: {}", self.block(), self.strength(), self.kind(), self.text("/sentence"))
     }
+}
+
+fn without_parameters(name: &str) -> &str {
+    name.split('(').next().unwrap_or(name)
 }
 
 /// All findings in the logs `log.PID` of a directory. Every line of every log must be JSON.

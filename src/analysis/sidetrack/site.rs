@@ -4,6 +4,7 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
+use super::wrapper::{Place, Wrappers};
 use crate::analysis::clock::Epoch;
 use crate::analysis::stack::{List, Lists};
 use crate::analysis::{AcquireSite, ErrorKind, Transaction, Violation};
@@ -134,11 +135,14 @@ impl Pools {
 #[derive(Default)]
 pub struct Findings {
     counts: FxHashMap<u64, u64>,
+    /// Culprits are told apart by their places outside these.
+    pub wrappers: Wrappers,
 }
 
 impl Findings {
-    pub fn key(kind: ErrorKind, class: u64, culprit_pc: u64) -> u64 {
-        hash((kind, class, culprit_pc))
+    #[inline]
+    pub fn key(kind: ErrorKind, class: u64, culprit: Place) -> u64 {
+        hash((kind, class, culprit.pc))
     }
 
     /// Counts one more occurrence of a finding that was reported before. False if it never was.
@@ -162,12 +166,15 @@ impl Findings {
         found: &mut dyn FnMut(Violation),
     ) {
         let Some(blame) = pools.blame(first, second) else { return };
-        let key = Findings::key(kind, blame.class, culprit.pc);
+        let place = self.wrappers.place(pools, culprit);
+        let key = Findings::key(kind, blame.class, place);
         if self.repeated(key) {
             return;
         }
         self.counts.insert(key, 1);
         let culprit_section = pools.sections.top(culprit.section).map(|section| (section.base as usize, section));
+        let own_frames = pools.stacks.depth(culprit.stack) as usize - place.wrappers;
+        let section_is_own = culprit_section.is_some_and(|(position, _)| position <= own_frames);
         found(Violation {
             kind,
             key,
@@ -178,6 +185,7 @@ impl Findings {
             first: pools.describe(first, blame.section),
             second: pools.describe(second, blame.section),
             culprit: pools.describe(culprit, culprit_section),
+            culprit_frames: own_frames + usize::from(section_is_own),
         });
     }
 }

@@ -1,6 +1,6 @@
 //! Inside the program: what records, what carries the records away, and the worker that analyses them.
 //!
-//! Runs on the program's threads except for [`worker`]. Nothing here allocates from the program's heap, panics, or
+//! Runs on the program's threads except for `worker`. Nothing here allocates from the program's heap, panics, or
 //! blocks for anything but room in the buffer.
 
 pub mod chunk;

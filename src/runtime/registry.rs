@@ -249,7 +249,7 @@ pub fn ended(record: &Record) {
     }
 }
 
-/// Every thread's open chunk. For the worker, which must not run out of memory under the lock; see [`super::heap`].
+/// Every thread's open chunk. For the worker, which must not run out of memory under the lock; see `heap`.
 #[must_use]
 pub fn open_chunks() -> Vec<&'static Chunk> {
     let mut chunks = Vec::new();

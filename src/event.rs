@@ -90,7 +90,120 @@ kinds! {
     Join = 15, true, "join";
     /// `number` events of this thread were lost just before this one.
     Lost = 16, false, "lost";
+    /// Memory at `object` is about to be read; `number` packs [`Event::size`] and [`Event::branches`], `detail` is of
+    /// [`access`]. Plain accesses carry no order number: they lie between their thread's numbered events.
+    Read = 17, false, "read";
+    /// The same for a write.
+    Write = 18, false, "write";
+    /// An atomic load, or a compare-exchange that failed; `detail` is of [`atomic`]. Operation and number were taken
+    /// together, so that the numbers of one address are its modification order.
+    AtomicLoad = 19, true, "atomic_load";
+    /// An atomic store.
+    AtomicStore = 20, true, "atomic_store";
+    /// An atomic read-modify-write.
+    AtomicUpdate = 21, true, "atomic_update";
+    /// A fence; `detail` is its order, as in [`atomic`].
+    Fence = 22, false, "fence";
+    /// Memory of the size that the [`Kind::Extent`] before it tells begins a new life at `object`; `detail` is of
+    /// [`memory`]. Numbered after the real allocation, on one stripe for all memory: blocks overlap those that were there before.
+    Allocate = 23, true, "allocate";
+    /// The memory at `object` is about to end. Numbered before that, on the same stripe.
+    Free = 24, true, "free";
+    /// The next event of this thread is about `number` bytes.
+    Extent = 25, false, "extent";
+    /// What the access just before this one read or wrote: its first 16 bytes, in `object` and `pc`.
+    Value = 26, false, "value";
+    /// `number` basic blocks were entered since the thread's last access. Only in front of atomic operations: plain accesses have
+    /// room for it.
+    Branches = 27, false, "branches";
+    /// Thread `number` is called what the 16 bytes of `object` and `pc` spell, up to the first zero.
+    Name = 28, false, "name";
+    /// It is `number` nanoseconds after the begin of the recording.
+    Time = 29, false, "time";
 }
+
+impl Kind {
+    /// Whether it goes through the order merge while the program runs. The rest is recorded for offline analyses only.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_for_monitor(self) -> bool {
+        match self {
+            Kind::Read | Kind::Write | Kind::Fence | Kind::Extent | Kind::Value | Kind::Branches | Kind::Time => false,
+            Kind::Enter
+            | Kind::Leave
+            | Kind::BlockBegin
+            | Kind::BlockEnd
+            | Kind::Interfere
+            | Kind::Lost
+            | Kind::Name => true,
+            ordered => ordered.is_ordered(),
+        }
+    }
+}
+
+/// Details of a plain access.
+pub mod access {
+    /// The program's source says `volatile`.
+    pub const VOLATILE: u8 = 1;
+    /// A C++ object's pointer to its virtual functions.
+    pub const VPTR: u8 = 2;
+    pub const UNALIGNED: u8 = 4;
+    /// Any number of bytes: a copied structure, or a function like `memcpy` or `strlen`.
+    pub const RANGE: u8 = 8;
+}
+
+/// Details of an atomic operation: its order in the three low bits, the logarithm of its size in the next three.
+pub mod atomic {
+    /// Names of the orders, by the code that compilers give them.
+    pub const ORDERS: [&str; 6] = ["relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"];
+    /// A fence before it makes it order like a release.
+    pub const FENCED: u8 = 1 << 6;
+
+    /// The detail of an operation on `1 << log_size` bytes.
+    #[must_use]
+    pub const fn detail(order: u8, log_size: u8) -> u8 {
+        order & 7 | (log_size & 7) << 3
+    }
+
+    /// The order's code.
+    #[must_use]
+    pub const fn order(detail: u8) -> u8 {
+        detail & 7
+    }
+
+    /// How many bytes are touched.
+    #[must_use]
+    pub const fn size(detail: u8) -> u64 {
+        1 << (detail >> 3 & 7)
+    }
+
+    /// Whether what follows in this thread is ordered after the store that was seen. Consume counts as acquire: that is how
+    /// compilers implement it.
+    #[must_use]
+    pub const fn acquires(detail: u8) -> bool {
+        !matches!(order(detail), 0 | 3)
+    }
+
+    /// Whether what came before in this thread is ordered before whoever sees the store.
+    #[must_use]
+    pub const fn releases(detail: u8) -> bool {
+        detail & FENCED != 0 || order(detail) >= 3
+    }
+}
+
+/// Details of an allocation.
+pub mod memory {
+    pub const HEAP: u8 = 0;
+    /// By `mmap`.
+    pub const MAPPING: u8 = 1;
+    /// The stack of the thread itself.
+    pub const STACK: u8 = 2;
+    /// By `realloc`: if the thread's `Free` just before was of the same address, its content lives on.
+    pub const RESIZED: u8 = 3;
+}
+
+/// The stripe of all allocations.
+const MEMORY_STRIPE: usize = 0;
 
 /// How a lock was acquired.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -136,11 +249,53 @@ impl Event {
         Kind::from_code(self.head as u8)
     }
 
+    /// The detail as its kind defines it.
+    #[inline(always)]
+    #[must_use]
+    pub const fn detail(&self) -> u8 {
+        (self.head >> 8) as u8
+    }
+
+    /// The stripe that numbers events of this kind on this object.
+    #[inline(always)]
+    #[must_use]
+    pub fn stripe(kind: Kind, object: u64) -> usize {
+        if matches!(kind, Kind::Allocate | Kind::Free) { MEMORY_STRIPE } else { stripe_of(object) }
+    }
+
+    /// A plain access of `size` bytes, `branches` basic blocks after the one before it.
+    #[inline(always)]
+    #[must_use]
+    pub const fn access(kind: Kind, detail: u8, size: u32, branches: u16, address: u64, pc: u64) -> Event {
+        Event::new(kind, detail, size as u64 | (branches as u64) << 32, address, pc)
+    }
+
+    /// The bytes that an access touches; 0 if this is none.
+    #[inline(always)]
+    #[must_use]
+    pub const fn size(&self) -> u64 {
+        match self.kind() {
+            Some(Kind::Read | Kind::Write) => self.number() & 0xffff_ffff,
+            Some(Kind::AtomicLoad | Kind::AtomicStore | Kind::AtomicUpdate) => atomic::size(self.detail()),
+            _ => 0,
+        }
+    }
+
+    /// Basic blocks that were entered between the thread's previous access and this plain one. 65,535 stands for that many or more.
+    #[inline(always)]
+    #[must_use]
+    pub const fn branches(&self) -> u16 {
+        match self.kind() {
+            Some(Kind::Read | Kind::Write) => (self.head >> 48) as u16,
+            _ => 0,
+        }
+    }
+
     /// The lock mode of an acquire or release.
     #[inline(always)]
     #[must_use]
     pub const fn mode(&self) -> Mode {
-        if (self.head >> 8) as u8 == Mode::Shared as u8 { Mode::Shared } else { Mode::Exclusive }
+        if self.detail() == Mode::Shared as u8 { Mode::Shared } else { Mode::Exclusive }
     }
 
     /// Beside the mode in the detail of an acquire: the thread's two events before it were an acquire of the same lock at
@@ -158,7 +313,7 @@ impl Event {
     #[inline(always)]
     #[must_use]
     pub const fn is_resumption(&self) -> bool {
-        (self.head >> 8) as u8 == RESUMED
+        self.detail() == RESUMED
     }
 
     /// The stripe number, depth or count.
@@ -196,6 +351,15 @@ mod tests {
         assert_eq!(event.mode(), Mode::Shared);
         assert_eq!(event.number(), Event::MAX_NUMBER);
         assert_eq!((event.object, event.pc), (u64::MAX, 7));
+    }
+
+    #[test]
+    fn an_access_keeps_size_and_branches() {
+        let event = Event::access(Kind::Write, access::RANGE, u32::MAX, u16::MAX, 5, 6);
+        assert_eq!((event.kind(), event.detail()), (Some(Kind::Write), access::RANGE));
+        assert_eq!((event.size(), event.branches(), event.object, event.pc), (u64::from(u32::MAX), u16::MAX, 5, 6));
+        let event = Event::new(Kind::AtomicLoad, atomic::detail(5, 4), Event::MAX_NUMBER, 5, 6);
+        assert_eq!((event.size(), event.branches(), atomic::order(event.detail())), (16, 0, 5));
     }
 
     #[test]

@@ -159,6 +159,12 @@ options! {
     handle_signals: bool = true, "Report what is pending when a signal with its default action ends the program.";
     buffer_mb: u32 = 16, "Memory for events on their way to the analysis, in MiB.";
     lossy: bool = false, "When that memory is full, drop events and count them instead of making the program wait.";
+    trace_path: String = String::new(), "Record what the program does below this directory, a trace for each process. 'avmon record' sets it.";
+    trace_all: bool = false, "Record everything: own stacks, repetitions, excluded code.";
+    trace_values: bool = false, "Record values too, and everything. For debugging; slow.";
+    trace_exclude: String = String::new(), "File of code whose accesses are not recorded: a module:, file: or function: template on each line.";
+    trace_size_mb: u32 = 0, "Stop recording when a trace reaches this size, in MiB; 0 means no limit.";
+    trace_ring: bool = false, "At that size, give up the oldest part of the trace instead of stopping.";
     flush_timeout_ms: u32 = 5000, "How long the end of the program may wait for the analysis.";
 }
 

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use crate::event::{Event, Kind, STRIPES, ThreadId, stripe_of};
+use crate::event::{Event, Kind, STRIPES, ThreadId};
 
 const NOBODY: u32 = u32::MAX;
 
@@ -150,7 +150,7 @@ impl<B: AsRef<[Event]>> Merger<B> {
                 if let Some(kind) = event.kind()
                     && kind.is_ordered()
                 {
-                    let stripe_index = stripe_of(event.object);
+                    let stripe_index = Event::stripe(kind, event.object);
                     let stripe = &mut self.stripes[stripe_index];
                     let number = event.number();
                     if number > stripe.next {

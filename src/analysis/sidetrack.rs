@@ -42,7 +42,7 @@ use self::site::{Blame, Findings, LockName, Pools, Site};
 use self::thread::{Candidate, Thread, Threads};
 use super::clock::{Clock, Epoch, Published, Slot};
 use super::{Analysis, ErrorKind, Transaction, Violation};
-use crate::event::{Event, Kind, Mode, ThreadId};
+use crate::event::{Event, Kind, Mode, ThreadId, atomic};
 
 /// Places where signals are kept. Objects that share one only gain order.
 const CHANNELS: usize = 1 << 14;
@@ -111,6 +111,19 @@ impl Analysis for SideTrack {
             Some(Kind::End) => self.end(slot),
             Some(Kind::Join) => self.join(slot, event.object as ThreadId),
             Some(Kind::Lost) => self.lost(slot),
+            Some(Kind::AtomicLoad | Kind::AtomicStore | Kind::AtomicUpdate) => self.atomic(slot, event),
+            Some(
+                Kind::Read
+                | Kind::Write
+                | Kind::Fence
+                | Kind::Allocate
+                | Kind::Free
+                | Kind::Extent
+                | Kind::Value
+                | Kind::Branches
+                | Kind::Name
+                | Kind::Time,
+            ) => {}
         }
     }
 }
@@ -619,6 +632,17 @@ impl SideTrack {
             self.disown(holder, address);
         }
         self.locks.remove(index, &mut self.pools);
+    }
+
+    /// A read-modify-write sees what was stored before it stores itself.
+    fn atomic(&mut self, slot: Slot, event: &Event) {
+        let (loads, stores) = (event.kind() != Some(Kind::AtomicStore), event.kind() != Some(Kind::AtomicLoad));
+        if loads && atomic::acquires(event.detail()) {
+            self.receive_signal(slot, event.object);
+        }
+        if stores && atomic::releases(event.detail()) {
+            self.signal(slot, event.object);
+        }
     }
 
     #[inline]

@@ -199,7 +199,7 @@ unsafe fn put_in_room(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: 
     unsafe {
         let number = if kind.is_ordered() {
             // The real operation's own order carries this one: an acquire is numbered after it, a release before.
-            NUMBERS.get_unchecked(stripe_of(object)).0.fetch_add(1, Ordering::AcqRel)
+            NUMBERS.get_unchecked(Event::stripe(kind, object)).0.fetch_add(1, Ordering::AcqRel)
         } else {
             number
         };

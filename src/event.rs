@@ -55,10 +55,11 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The thread's function stack is cut to `number` frames, then gains (`object` = address inside the function,
-    /// `pc` = return address in its caller). Emitted late: only before the next event that needs the stack.
+    /// The thread's function stack is cut to [`Event::depth`] frames, then gains (`object` = address inside the function,
+    /// `pc` = return address in its caller). Emitted late: only before the next event that needs the stack. A recording has it at
+    /// the entry itself, with [`Event::stack_pointer`].
     Enter = 0, false, "enter";
-    /// The thread's function stack is cut to `number` frames.
+    /// The thread's function stack is cut to [`Event::depth`] frames.
     Leave = 1, false, "leave";
     /// A marked block opens: `object` is the address of its NUL-terminated label, or 0.
     BlockBegin = 2, false, "block_begin";
@@ -268,6 +269,28 @@ impl Event {
     #[must_use]
     pub const fn access(kind: Kind, detail: u8, size: u32, branches: u16, address: u64, pc: u64) -> Event {
         Event::new(kind, detail, size as u64 | (branches as u64) << 32, address, pc)
+    }
+
+    /// A function that is entered `depth` frames deep, when the stack pointer is `stack_pointer`.
+    #[inline(always)]
+    #[must_use]
+    pub const fn enter(depth: u16, stack_pointer: u64, inside: u64, call: u64) -> Event {
+        Event::new(Kind::Enter, 0, depth as u64 | (stack_pointer >> 3 & 0xffff_ffff) << 16, inside, call)
+    }
+
+    /// The depth that an `Enter` or `Leave` cuts the function stack to.
+    #[inline(always)]
+    #[must_use]
+    pub const fn depth(&self) -> u16 {
+        self.number() as u16
+    }
+
+    /// The stack pointer at an `Enter`, as far as it is kept: multiples of 8, and only the low 35 bits, which tell all addresses
+    /// of one stack apart. 0 if it was not recorded.
+    #[inline(always)]
+    #[must_use]
+    pub const fn stack_pointer(&self) -> u64 {
+        (self.number() >> 16) << 3
     }
 
     /// The bytes that an access touches; 0 if this is none.

@@ -93,9 +93,8 @@ impl Analysis for SideTrack {
             Some(Kind::Release) => self.release(slot, event.object, found),
             Some(Kind::Enter) => self.enter(slot, event),
             Some(Kind::Leave) if self.config.functions => {
-                self.threads[slot].cut(event.number() as u32, &mut self.pools);
+                self.threads[slot].cut(u32::from(event.depth()), &mut self.pools);
             }
-            Some(Kind::Leave | Kind::Start) | None => {}
             Some(Kind::BlockBegin) => {
                 let block = Transaction::Block { label: event.object, pc: event.pc };
                 self.threads[slot].begin_block(block, &mut self.pools);
@@ -112,8 +111,11 @@ impl Analysis for SideTrack {
             Some(Kind::Join) => self.join(slot, event.object as ThreadId),
             Some(Kind::Lost) => self.lost(slot),
             Some(Kind::AtomicLoad | Kind::AtomicStore | Kind::AtomicUpdate) => self.atomic(slot, event),
-            Some(
-                Kind::Read
+            None
+            | Some(
+                Kind::Leave
+                | Kind::Start
+                | Kind::Read
                 | Kind::Write
                 | Kind::Fence
                 | Kind::Allocate
@@ -210,7 +212,7 @@ impl SideTrack {
     fn enter(&mut self, slot: Slot, event: &Event) {
         if self.config.functions {
             let function = Transaction::Function { inside: event.object, call: event.pc };
-            self.threads[slot].enter(event.number() as u32, function, &mut self.pools);
+            self.threads[slot].enter(u32::from(event.depth()), function, &mut self.pools);
         }
     }
 

@@ -274,23 +274,23 @@ impl Event {
     /// A function that is entered `depth` frames deep, when the stack pointer is `stack_pointer`.
     #[inline(always)]
     #[must_use]
-    pub const fn enter(depth: u16, stack_pointer: u64, inside: u64, call: u64) -> Event {
-        Event::new(Kind::Enter, 0, depth as u64 | (stack_pointer >> 3 & 0xffff_ffff) << 16, inside, call)
+    pub const fn enter(depth: u32, stack_pointer: u64, inside: u64, call: u64) -> Event {
+        Event::new(Kind::Enter, 0, depth as u64 | (stack_pointer >> 4 & 0xfff_ffff) << 20, inside, call)
     }
 
     /// The depth that an `Enter` or `Leave` cuts the function stack to.
     #[inline(always)]
     #[must_use]
-    pub const fn depth(&self) -> u16 {
-        self.number() as u16
+    pub const fn depth(&self) -> u32 {
+        self.number() as u32 & 0xf_ffff
     }
 
-    /// The stack pointer at an `Enter`, as far as it is kept: multiples of 8, and only the low 35 bits, which tell all addresses
-    /// of one stack apart. 0 if it was not recorded.
+    /// The stack pointer at an `Enter`, as far as it is kept: it is a multiple of 16, and the low 32 bits tell all addresses of one
+    /// stack apart. 0 if it was not recorded.
     #[inline(always)]
     #[must_use]
     pub const fn stack_pointer(&self) -> u64 {
-        (self.number() >> 16) << 3
+        (self.number() >> 20) << 4
     }
 
     /// The bytes that an access touches; 0 if this is none.

@@ -93,7 +93,7 @@ impl Analysis for SideTrack {
             Some(Kind::Release) => self.release(slot, event.object, found),
             Some(Kind::Enter) => self.enter(slot, event),
             Some(Kind::Leave) if self.config.functions => {
-                self.threads[slot].cut(u32::from(event.depth()), &mut self.pools);
+                self.threads[slot].cut(event.depth(), &mut self.pools);
             }
             Some(Kind::BlockBegin) => {
                 let block = Transaction::Block { label: event.object, pc: event.pc };
@@ -212,7 +212,7 @@ impl SideTrack {
     fn enter(&mut self, slot: Slot, event: &Event) {
         if self.config.functions {
             let function = Transaction::Function { inside: event.object, call: event.pc };
-            self.threads[slot].enter(u32::from(event.depth()), function, &mut self.pools);
+            self.threads[slot].enter(event.depth(), function, &mut self.pools);
         }
     }
 

@@ -12,6 +12,7 @@
 //! | [`runtime`] | lifecycle, thread registry, chunk buffer, worker thread |
 //! | [`order`] | per-thread streams to one legal order |
 //! | [`analysis`] | pure state machines over that order |
+//! | [`trace`] | what a recording is made of: its thinning, its bytes, and the monitor's view of it |
 //! | [`report`] | findings: data, symbols, suppressions, text, JSON |
 //! | [`cli`] | the `avmon` command, one file per subcommand |
 
@@ -23,3 +24,4 @@ pub mod options;
 pub mod order;
 pub mod report;
 pub mod runtime;
+pub mod trace;

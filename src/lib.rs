@@ -13,12 +13,14 @@
 //! | [`order`] | per-thread streams to one legal order |
 //! | [`analysis`] | pure state machines over that order |
 //! | [`trace`] | what a recording is made of: its thinning, its bytes, and the monitor's view of it |
+//! | [`export`] | traces for other tools |
 //! | [`report`] | findings: data, symbols, suppressions, text, JSON |
 //! | [`cli`] | the `avmon` command, one file per subcommand |
 
 pub mod analysis;
 pub mod cli;
 pub mod event;
+pub mod export;
 pub mod interpose;
 pub mod options;
 pub mod order;

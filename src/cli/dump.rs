@@ -11,7 +11,7 @@ use crate::event::{Event, ThreadId};
 use crate::trace::reader::Trace;
 use clap::Args;
 use filter::Filter;
-use std::io::{self, BufWriter, IsTerminal as _, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 

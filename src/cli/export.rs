@@ -96,10 +96,9 @@ impl Export {
         result?;
         let (_, given) = translator.finish()?;
         recording::warn(&merged.problems);
-        match &self.names {
-            Some(path) => File::create(path).and_then(|file| write_names(BufWriter::new(file), &given, &mut names)),
-            None => Ok(()),
-        }
+        let Some(path) = &self.names else { return Ok(()) };
+        let written = File::create(path).and_then(|file| write_names(BufWriter::new(file), &given, &mut names));
+        written.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
     }
 
     fn write_chrome(&self, trace: &Trace, out: impl Write, mut progress: Progress, mut names: Names) -> io::Result<()> {

@@ -197,8 +197,7 @@ fn facts(trace: &Trace, census: &Census, merged: Option<&Merged>) -> Facts {
 }
 
 fn content(census: &Census, bytes_on_disk: u64) -> Content {
-    let accesses =
-        census.count(&[Kind::Read, Kind::Write, Kind::AtomicLoad, Kind::AtomicStore, Kind::AtomicUpdate]);
+    let accesses = census.count(&[Kind::Read, Kind::Write, Kind::AtomicLoad, Kind::AtomicStore, Kind::AtomicUpdate]);
     let (shared_variables, shared_variables_from_one_in) = census.sharing.count();
     Content {
         kinds: census.kinds().map(|(kind, count)| (kind.name(), count)).collect(),

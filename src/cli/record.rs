@@ -154,8 +154,11 @@ fn counted_processes(count: usize) -> String {
 fn left_out(dropped: Dropped) -> String {
     let Dropped { stack, repetition, excluded } = dropped;
     let parts = [(stack, "own stack"), (repetition, "repetitions"), (excluded, "excluded")];
-    let parts: Vec<String> =
-        parts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{} {what}", grouped(*count))).collect();
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", grouped(*count)))
+        .collect();
     if parts.is_empty() { String::new() } else { format!("; left out: {}", parts.join(", ")) }
 }
 

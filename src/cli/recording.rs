@@ -45,7 +45,11 @@ pub fn symbols(trace: &Trace, symbolize: bool) -> Symbols {
 }
 
 /// Goes through all events in merged order.
-pub fn read(trace: &Trace, mut progress: Progress, mut sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>) -> Merged {
+pub fn read(
+    trace: &Trace,
+    mut progress: Progress,
+    mut sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>,
+) -> Merged {
     let events = Cell::new(0);
     let mut counting = |thread, event: &Event| {
         events.set(events.get() + 1);

@@ -19,20 +19,20 @@
 
 mod cuts;
 mod handover;
-mod lives;
 mod liveness;
+mod lives;
 
 use std::io::{self, Write};
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::event::{Event, Kind, Mode, ThreadId};
 use crate::trace::memory::Memory;
 use cuts::Cuts;
 use handover::{HandOvers, Point, Step};
-use lives::Lives;
 use liveness::Liveness;
+use lives::Lives;
 
 /// A lock, by the number of its life.
 type Lock = u32;
@@ -158,6 +158,8 @@ pub struct Translator<W> {
     world: World,
     variables: Lives,
     threads: FxHashMap<ThreadId, Thread>,
+    /// The threads that the text speaks of.
+    told: FxHashSet<ThreadId>,
     /// Who holds a lock now.
     holders: FxHashMap<Lock, Vec<ThreadId>>,
     lock_names: FxHashMap<(Lock, Option<ThreadId>), u32>,
@@ -182,6 +184,7 @@ impl<W: Write> Translator<W> {
             world: World::default(),
             variables: Lives::default(),
             threads: FxHashMap::default(),
+            told: FxHashSet::default(),
             holders: FxHashMap::default(),
             lock_names: FxHashMap::default(),
             forked: FxHashMap::default(),
@@ -221,11 +224,15 @@ impl<W: Write> Translator<W> {
                 Some(lock) => self.release(thread, lock, event.object, at),
                 None => Ok(()),
             },
-            Kind::Fork => self.line(thread, format_args!("fork(T{})", event.object as ThreadId), at),
+            Kind::Fork => {
+                self.told.insert(event.object as ThreadId);
+                self.line(thread, format_args!("fork(T{})", event.object as ThreadId), at)
+            }
             Kind::Join => {
                 let other = event.object as ThreadId;
                 self.finish_thread(other, at)?;
-                self.line(thread, format_args!("join(T{other})"), at)
+                // If its creation was lost and it did nothing, nobody has heard of it.
+                if self.told.contains(&other) { self.line(thread, format_args!("join(T{other})"), at) } else { Ok(()) }
             }
             Kind::End => self.finish_thread(thread, at),
             Kind::Enter if self.with_functions => self.enter(thread, event.depth(), at),
@@ -258,6 +265,7 @@ impl<W: Write> Translator<W> {
     }
 
     fn line(&mut self, thread: ThreadId, operation: std::fmt::Arguments, at: Location) -> io::Result<()> {
+        self.told.insert(thread);
         writeln!(self.out, "T{thread}|{operation}|{at}")
     }
 
@@ -274,7 +282,8 @@ impl<W: Write> Translator<W> {
     }
 
     fn access(&mut self, thread: ThreadId, operation: char, event: &Event, at: Location) -> io::Result<()> {
-        let Translator { survey, variables, names, out, .. } = self;
+        let Translator { survey, variables, names, out, told, .. } = self;
+        told.insert(thread);
         survey.cuts.variables(event.object, event.size(), |address| {
             let variable = variables.at(address);
             if variable as usize == names.variables.len() {
@@ -305,8 +314,11 @@ impl<W: Write> Translator<W> {
             // Who is still said to hold it gave it back unseen.
             self.release_by_all(lock, at)?;
         }
-        let parts: Vec<Option<ThreadId>> =
-            if is_reader { vec![Some(thread)] } else { std::iter::once(None).chain(readers.into_iter().map(Some)).collect() };
+        let parts: Vec<Option<ThreadId>> = if is_reader {
+            vec![Some(thread)]
+        } else {
+            std::iter::once(None).chain(readers.into_iter().map(Some)).collect()
+        };
         let names: Vec<u32> = parts.into_iter().map(|part| self.lock_name(lock, part, event.object)).collect();
         self.take(thread, &names, at)?;
         self.thread(thread).held.push(Held { lock, depth: 1, names });
@@ -318,9 +330,10 @@ impl<W: Write> Translator<W> {
     fn is_held_by_writer(&self, lock: Lock) -> bool {
         let Some(&name) = self.lock_names.get(&(lock, None)) else { return false };
         let holders = self.holders.get(&lock).map_or(&[][..], Vec::as_slice);
-        holders.iter().filter_map(|holder| self.threads.get(holder)).any(|thread| {
-            thread.held.iter().any(|held| held.lock == lock && held.names.contains(&name))
-        })
+        holders
+            .iter()
+            .filter_map(|holder| self.threads.get(holder))
+            .any(|thread| thread.held.iter().any(|held| held.lock == lock && held.names.contains(&name)))
     }
 
     fn release(&mut self, thread: ThreadId, lock: Lock, address: u64, at: Location) -> io::Result<()> {
@@ -404,6 +417,13 @@ impl<W: Write> Translator<W> {
 fn is_told(kind: Kind) -> bool {
     !matches!(
         kind,
-        Kind::Refused | Kind::Start | Kind::Lost | Kind::Extent | Kind::Value | Kind::Branches | Kind::Name | Kind::Time
+        Kind::Refused
+            | Kind::Start
+            | Kind::Lost
+            | Kind::Extent
+            | Kind::Value
+            | Kind::Branches
+            | Kind::Name
+            | Kind::Time
     )
 }

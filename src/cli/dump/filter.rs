@@ -60,7 +60,8 @@ fn number(text: &str) -> Result<u64, String> {
 }
 
 fn range(text: &str) -> Result<Range<u64>, String> {
-    let (begin, end) = text.split_once("..").ok_or_else(|| format!("'{text}' is no range; write 10..20, 10.. or ..20"))?;
+    let (begin, end) =
+        text.split_once("..").ok_or_else(|| format!("'{text}' is no range; write 10..20, 10.. or ..20"))?;
     let or = |text: &str, missing| if text.is_empty() { Ok(missing) } else { number(text) };
     let range = or(begin, 0)?..or(end, u64::MAX)?;
     if range.is_empty() { Err(format!("the range '{text}' is empty")) } else { Ok(range) }

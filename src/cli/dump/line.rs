@@ -81,8 +81,7 @@ fn details(kind: Kind, event: &Event) -> String {
                 (access::UNALIGNED, " unaligned"),
                 (access::RANGE, " range"),
             ];
-            let marks: String =
-                marks.iter().filter(|(mark, _)| detail & mark != 0).map(|(_, text)| *text).collect();
+            let marks: String = marks.iter().filter(|(mark, _)| detail & mark != 0).map(|(_, text)| *text).collect();
             format!("size={}{marks} branches={}", event.size(), event.branches())
         }
         Kind::AtomicLoad | Kind::AtomicStore | Kind::AtomicUpdate => {

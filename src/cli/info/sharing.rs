@@ -73,7 +73,8 @@ impl Sharing {
     fn renew_pieces(&mut self, addresses: Range<u64>) {
         for (page, granules) in pieces(addresses) {
             if let Some(page) = self.pages.get_mut(&page) {
-                page.ended += page.granules[granules.clone()].iter().filter(|granule| is_shared(**granule)).count() as u64;
+                page.ended +=
+                    page.granules[granules.clone()].iter().filter(|granule| is_shared(**granule)).count() as u64;
                 page.granules[granules].fill(0);
             }
         }
@@ -81,7 +82,8 @@ impl Sharing {
 
     /// How many there are, and in how many pages one was looked at for that.
     pub fn count(&self) -> (u64, u64) {
-        let shared = |page: &Page| page.ended + page.granules.iter().filter(|granule| is_shared(**granule)).count() as u64;
+        let shared =
+            |page: &Page| page.ended + page.granules.iter().filter(|granule| is_shared(**granule)).count() as u64;
         let seen: u64 = self.pages.values().map(|page| shared(page)).sum();
         (seen << self.skipped, 1 << self.skipped)
     }

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::format::VERSION;
+use super::source::open_plain;
+use super::thin::Dropped;
 
 /// Names of the files, in the directory of a process.
 pub const META: &str = "meta.json";
@@ -112,26 +114,6 @@ pub struct Counts {
     pub given_up_events: u64,
 }
 
-/// Events that the leave-out rules dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Dropped {
-    /// Accesses to the thread's own stack that nobody else can have known of.
-    pub stack: u64,
-    /// Exact repetitions.
-    pub repetition: u64,
-    /// By the user's rules.
-    pub excluded: u64,
-}
-
-impl std::ops::AddAssign for Dropped {
-    fn add_assign(&mut self, other: Dropped) {
-        self.stack = self.stack.saturating_add(other.stack);
-        self.repetition = self.repetition.saturating_add(other.repetition);
-        self.excluded = self.excluded.saturating_add(other.excluded);
-    }
-}
-
 /// How the program ended, as its parent saw it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -155,12 +137,16 @@ pub struct ModuleSnapshot {
 }
 
 /// Why a file of the recording tells nothing.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Unreadable {
     Missing,
     Failed(String),
     /// Not what was written.
     Damaged,
+    /// Of another recording.
+    Foreign,
+    /// In a version of the format that is not known yet.
+    Newer(u32),
 }
 
 impl fmt::Display for Unreadable {
@@ -169,6 +155,8 @@ impl fmt::Display for Unreadable {
             Unreadable::Missing => f.write_str("is missing"),
             Unreadable::Failed(error) => write!(f, "cannot be read ({error})"),
             Unreadable::Damaged => f.write_str("is damaged"),
+            Unreadable::Newer(version) => write!(f, "has the newer format {version}"),
+            Unreadable::Foreign => f.write_str("belongs to another recording"),
         }
     }
 }
@@ -210,7 +198,7 @@ fn unseal<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
 
 fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, Unreadable> {
     let mut text = Vec::new();
-    File::open(path)?.take(MOST_TEXT).read_to_end(&mut text)?;
+    open_plain(path)?.take(MOST_TEXT).read_to_end(&mut text)?;
     unseal(&text).ok_or(Unreadable::Damaged)
 }
 
@@ -227,7 +215,16 @@ fn write_sealed<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
 impl Meta {
     /// The one in the directory of a process.
     pub fn read(directory: &Path) -> Result<Meta, Unreadable> {
-        read_sealed(&directory.join(META))
+        // What a newer version says beside its number may have any form.
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let path = directory.join(META);
+        match read_sealed(&path)? {
+            Version { version } if version > VERSION => Err(Unreadable::Newer(version)),
+            Version { .. } => read_sealed(&path),
+        }
     }
 
     pub fn write(&self, directory: &Path) -> io::Result<()> {
@@ -283,7 +280,7 @@ pub struct Snapshots {
 
 impl Snapshots {
     pub fn open(directory: &Path) -> Result<Snapshots, Unreadable> {
-        let file = File::open(directory.join(MODULES))?;
+        let file = open_plain(&directory.join(MODULES))?;
         Ok(Snapshots { lines: Some(BufReader::new(file)) })
     }
 }
@@ -293,7 +290,7 @@ impl Iterator for Snapshots {
 
     fn next(&mut self) -> Option<Option<ModuleSnapshot>> {
         let mut line = Vec::new();
-        let read = self.lines.as_mut()?.take(MOST_TEXT).read_until(b'\n', &mut line);
+        let read = self.lines.as_mut()?.by_ref().take(MOST_TEXT).read_until(b'\n', &mut line);
         match read {
             Ok(0) => None,
             Ok(_) => Some(unseal(&line)),

@@ -10,8 +10,8 @@ use super::recording::{self, DIRECTORY};
 use crate::event::{Kind, ThreadId};
 use crate::report::finding::called;
 use crate::report::symbols::Symbols;
-use crate::trace::meta::Dropped;
 use crate::trace::reader::{Merged, Trace};
+use crate::trace::thin::Dropped;
 use census::{About, Census};
 use clap::Args;
 use serde::Serialize;
@@ -152,9 +152,8 @@ fn facts(trace: &Trace, census: &Census, merged: Option<&Merged>) -> Facts {
         .iter()
         .map(|stream| {
             let about = census.threads.get(&stream.thread).cloned().unwrap_or_default();
-            let events = stream.counts.events - stream.counts.given_up_events.min(stream.counts.events);
             ThreadFacts {
-                events: events + stream.unwritten_events,
+                events: stream.counts.events + stream.unwritten_events,
                 bytes: stream.counts.bytes,
                 dropped: stream.counts.dropped,
                 ..described(stream.thread, about, &mut symbols)

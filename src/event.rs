@@ -293,6 +293,23 @@ impl Event {
         (self.number() >> 20) << 4
     }
 
+    /// Thread `thread` is called `name`, of which 15 bytes are kept, as by the kernel.
+    #[must_use]
+    pub fn name(thread: ThreadId, name: &[u8]) -> Event {
+        let mut bytes = [0; 16];
+        let length = name.len().min(15);
+        bytes[..length].copy_from_slice(&name[..length]);
+        let [object, pc] = [0, 8].map(|at| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i])));
+        Event::new(Kind::Name, 0, u64::from(thread), object, pc)
+    }
+
+    /// The text of a `Name`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let bytes: Vec<u8> = [self.object, self.pc].into_iter().flat_map(u64::to_le_bytes).collect();
+        String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or(&[])).into_owned()
+    }
+
     /// The bytes that an access touches; 0 if this is none.
     #[inline(always)]
     #[must_use]

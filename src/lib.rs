@@ -12,6 +12,7 @@
 //! | [`runtime`] | lifecycle, thread registry, chunk buffer, worker thread |
 //! | [`order`] | per-thread streams to one legal order |
 //! | [`analysis`] | pure state machines over that order |
+//! | [`monitor`] | the online rules and their reports over one order: live, and over a trace |
 //! | [`report`] | findings: data, symbols, suppressions, text, JSON |
 //! | [`cli`] | the `avmon` command, one file per subcommand |
 
@@ -19,6 +20,7 @@ pub mod analysis;
 pub mod cli;
 pub mod event;
 pub mod interpose;
+pub mod monitor;
 pub mod options;
 pub mod order;
 pub mod report;

@@ -38,15 +38,9 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Names for this process.
-    #[must_use]
-    pub fn new(options: &Options) -> Symbols {
-        Symbols::with_modules(options, ModuleMap::of_this_process())
-    }
-
     /// Names for the process that had these modules.
     #[must_use]
-    pub fn with_modules(options: &Options, modules: ModuleMap) -> Symbols {
+    pub fn new(options: &Options, modules: ModuleMap) -> Symbols {
         Symbols {
             modules,
             debug_path: PathBuf::from(&options.debug_path),
@@ -57,9 +51,9 @@ impl Symbols {
         }
     }
 
-    /// Looks again which modules this process has.
-    pub fn refresh(&mut self) {
-        self.modules.refresh();
+    /// Takes `map` as the newer memory map of the same process.
+    pub fn replace_modules(&mut self, map: &str) {
+        self.modules.replace(map);
     }
 
     /// The module at `address`.
@@ -187,7 +181,7 @@ mod tests {
     use super::*;
 
     fn over(map: &str) -> Symbols {
-        Symbols::with_modules(&Options::default(), ModuleMap::parse(map))
+        Symbols::new(&Options::default(), ModuleMap::parse(map))
     }
 
     #[test]
@@ -215,7 +209,7 @@ mod tests {
     fn a_panic_in_a_reader_costs_only_that_module() {
         let exe = std::env::current_exe().unwrap();
         let here = a_panic_in_a_reader_costs_only_that_module as *const () as u64;
-        let mut symbols = Symbols::new(&Options::default());
+        let mut symbols = Symbols::new(&Options::default(), ModuleMap::of_this_process());
         let place = symbols.place(here).unwrap();
         assert_eq!(*place.module, *exe.to_str().unwrap());
         assert!(symbols.ask(&place, |_, _| -> u32 { panic!("on purpose") }).is_none());
@@ -225,7 +219,8 @@ mod tests {
     #[test]
     fn without_symbolize_nothing_is_opened() {
         let here = without_symbolize_nothing_is_opened as *const () as u64;
-        let mut symbols = Symbols::new(&Options { symbolize: false, ..Options::default() });
+        let mut symbols =
+            Symbols::new(&Options { symbolize: false, ..Options::default() }, ModuleMap::of_this_process());
         let frames = symbols.frames(here);
         assert_eq!((frames[0].function.as_ref(), frames[0].line), (None, None));
         assert!(!frames[0].module.is_empty());

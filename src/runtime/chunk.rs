@@ -46,6 +46,14 @@ impl<const N: usize> Chunk<N> {
         self.published.store(0, Ordering::Release);
     }
 
+    /// Says that its events were written elsewhere. A reader of the trace takes those of all other chunks from here.
+    ///
+    /// # Safety
+    /// The caller owns the chunk.
+    pub unsafe fn retire(&self) {
+        self.published.store(0, Ordering::Release);
+    }
+
     /// Whether one more event fits.
     ///
     /// # Safety

@@ -13,12 +13,15 @@ mod heap;
 mod pipeline;
 pub mod process;
 pub mod record;
+mod recorder;
 pub mod registry;
 pub mod signals;
+mod slabs;
 pub mod state;
 mod sync;
 mod tasks;
 pub mod tls;
+mod trace_directory;
 mod worker;
 
 pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
@@ -27,7 +30,7 @@ use crate::options::Options;
 use crate::report::sink::{GuardedStderr, Sinks};
 use once_cell::sync::OnceCell;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[global_allocator]
 static HEAP: heap::Heap = heap::Heap::new();
@@ -42,6 +45,11 @@ pub fn options() -> &'static Options {
 
 /// How the process started: stderr as it was then, and the directory.
 static START: OnceCell<(GuardedStderr, PathBuf)> = OnceCell::new();
+
+/// The directory in which the process started.
+fn start_directory() -> &'static Path {
+    START.get().map_or(Path::new(""), |(_, directory)| directory)
+}
 
 /// Where reports go.
 fn sinks() -> Sinks {

@@ -243,6 +243,20 @@ impl Event {
         Event { head: kind as u64 | (detail as u64) << 8 | number << 16, object, pc }
     }
 
+    /// The event as it lies in memory, for those who store it.
+    #[inline(always)]
+    #[must_use]
+    pub const fn words(&self) -> [u64; 3] {
+        [self.head, self.object, self.pc]
+    }
+
+    /// The event that [`Event::words`] took apart. Any words make an event, if only one of an unknown kind.
+    #[inline(always)]
+    #[must_use]
+    pub const fn from_words([head, object, pc]: [u64; 3]) -> Event {
+        Event { head, object, pc }
+    }
+
     /// The event's kind. `None` only for bytes that no writer of this version made.
     #[inline(always)]
     #[must_use]

@@ -13,6 +13,7 @@
 //! | [`order`] | per-thread streams to one legal order |
 //! | [`analysis`] | pure state machines over that order |
 //! | [`monitor`] | the online rules and their reports over one order: live, and over a trace |
+//! | [`trace`] | what a recording is made of: its thinning, its bytes, and the monitor's view of it |
 //! | [`report`] | findings: data, symbols, suppressions, text, JSON |
 //! | [`cli`] | the `avmon` command, one file per subcommand |
 
@@ -25,3 +26,4 @@ pub mod options;
 pub mod order;
 pub mod report;
 pub mod runtime;
+pub mod trace;

@@ -181,6 +181,22 @@ fn open_elf(path: &Path) -> Option<Elf> {
     ElfFile64::parse(data).ok()
 }
 
+/// The build id of the file at `path` in hexadecimal digits, if it is an ELF file that has one.
+#[must_use]
+pub fn build_id(path: &Path) -> Option<String> {
+    if !std::fs::metadata(path).ok()?.is_file() {
+        return None;
+    }
+    // SAFETY: as in `open_elf`; this mapping goes when it has been asked.
+    let map = unsafe { Mmap::map(&File::open(path).ok()?) }.ok()?;
+    let elf = ElfFile64::<object::LittleEndian>::parse(&map[..]).ok()?;
+    let id = elf.build_id().ok()??;
+    Some(id.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}
+
 fn has_lines(elf: &Elf) -> bool {
     elf.section_by_name(".debug_info").is_some_and(|section| section.size() > 0)
 }

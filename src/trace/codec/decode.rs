@@ -1,0 +1,157 @@
+//! Bytes to events. The bytes may be anything.
+
+use std::fmt;
+
+use super::column::Rest;
+use super::model::{Class, Model};
+use super::{COLUMNS, SURPRISE, address, place, unzigzag};
+use crate::event::Event;
+
+/// Decodes chunks, one after the other. Keeps nothing but its buffers between them.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    model: Model,
+}
+
+/// Why bytes are not those of a chunk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DecodeError {
+    /// They say that there are more events than the caller allows.
+    TooMany { events: u64 },
+    /// A column ends before its last event.
+    Truncated,
+    /// Something is left over behind the last event.
+    Leftover,
+    /// They name a location that was never introduced.
+    UnknownLocation,
+    /// They use a code that has no meaning.
+    UnknownCode,
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DecodeError::TooMany { events } => {
+                write!(f, "says that it has {events} events, more than a chunk can hold")
+            }
+            DecodeError::Truncated => f.write_str("ends too early"),
+            DecodeError::Leftover => f.write_str("goes on behind its last event"),
+            DecodeError::UnknownLocation => f.write_str("names a code location that it never introduced"),
+            DecodeError::UnknownCode => f.write_str("uses a code without a meaning"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+struct Columns<'a> {
+    addresses: Rest<'a>,
+    locations: Rest<'a>,
+    numbers: Rest<'a>,
+    newest: u64,
+}
+
+impl Decoder {
+    #[must_use]
+    pub fn new() -> Decoder {
+        Decoder::default()
+    }
+
+    /// Appends the events of one chunk to `out`: at most `most`, and none beyond those before the first error.
+    pub fn decode(&mut self, bytes: &[u8], most: usize, out: &mut Vec<Event>) -> Result<(), DecodeError> {
+        let mut rest = Rest(bytes);
+        let mut sizes = [0; COLUMNS];
+        for size in &mut sizes {
+            *size = rest.varint().ok_or(DecodeError::Truncated)?;
+        }
+        if sizes[0] > most as u64 {
+            return Err(DecodeError::TooMany { events: sizes[0] });
+        }
+        let mut column = |size: u64| usize::try_from(size).ok().and_then(|size| rest.take(size));
+        let [Some(codes), Some(addresses), Some(locations), Some(numbers)] = sizes.map(&mut column) else {
+            return Err(DecodeError::Truncated);
+        };
+        let mut columns = Columns { addresses, locations, numbers, newest: 0 };
+        self.model.reset();
+        out.reserve(codes.0.len());
+        for &code in codes.0 {
+            out.push(self.event(code, &mut columns)?);
+        }
+        let ends = [rest, columns.addresses, columns.locations, columns.numbers];
+        if ends.iter().all(Rest::is_empty) { Ok(()) } else { Err(DecodeError::Leftover) }
+    }
+
+    #[inline(always)]
+    fn event(&mut self, code: u8, columns: &mut Columns) -> Result<Event, DecodeError> {
+        let index = self.place(code >> place::SHIFT, columns)?;
+        let location = self.model.location(index);
+        let (pc, key) = (location.pc, location.key);
+        let class = Class::of(key);
+        if class == Class::Raw {
+            return self.raw(index, columns);
+        }
+        let object = self.address(code & address::MASK, index, columns)?;
+        let mut number = self.model.number(class, self.model.location(index), object);
+        if code & SURPRISE != 0 {
+            let distance = columns.numbers.varint().ok_or(DecodeError::Truncated)?;
+            // Only damaged bytes make a number that is too large for its place.
+            number = number.wrapping_add(unzigzag(distance)) & (u64::MAX >> class.shift());
+        }
+        self.model.learn(class, index, object, number);
+        Ok(Event::from_words([key | number << class.shift(), object, pc]))
+    }
+
+    #[inline(always)]
+    fn place(&mut self, place: u8, columns: &mut Columns) -> Result<u32, DecodeError> {
+        let expected = self.model.expected();
+        if place == place::FIRST {
+            self.model.find(u64::from(expected[0])).ok_or(DecodeError::UnknownLocation)?;
+            self.model.go_on(expected[0]);
+            return Ok(expected[0]);
+        }
+        let index = match place {
+            place::SECOND => u64::from(expected[1]),
+            place::KNOWN => columns.locations.varint().ok_or(DecodeError::Truncated)?,
+            _ => u64::from(self.introduce(columns).ok_or(DecodeError::Truncated)?),
+        };
+        self.model.find(index).ok_or(DecodeError::UnknownLocation)?;
+        let index = index as u32;
+        self.model.turn_off(index);
+        Ok(index)
+    }
+
+    fn introduce(&mut self, columns: &mut Columns) -> Option<u32> {
+        let key = columns.locations.varint()?;
+        let key = Class::of(key).key(key);
+        columns.newest = columns.newest.wrapping_add(unzigzag(columns.locations.varint()?));
+        Some(self.model.add(columns.newest, key))
+    }
+
+    #[inline(always)]
+    fn address(&self, by: u8, index: u32, columns: &mut Columns) -> Result<u64, DecodeError> {
+        let location = self.model.location(index);
+        let [by_stride, by_offset] = self.model.addresses(location);
+        match by {
+            address::STRIDE => Ok(by_stride),
+            address::OFFSET => Ok(by_offset),
+            address::DISTANCE..address::CODES => {
+                let code = by - address::DISTANCE;
+                let lengths = address::LENGTHS.len() as u8;
+                let (length, unit, origin) = (code % lengths, code / lengths % 2, code / lengths / 2);
+                let value = columns.addresses.low_bytes(address::LENGTHS[length as usize]);
+                let distance = unzigzag(value.ok_or(DecodeError::Truncated)?) << (3 * unit);
+                Ok(self.model.origins(location)[origin as usize].wrapping_add(distance))
+            }
+            _ => Err(DecodeError::UnknownCode),
+        }
+    }
+
+    #[cold]
+    fn raw(&mut self, index: u32, columns: &mut Columns) -> Result<Event, DecodeError> {
+        let key = self.model.location(index).key;
+        let mut word = || columns.numbers.varint().ok_or(DecodeError::Truncated);
+        let (number, object, pc) = (word()?, word()?, word()?);
+        self.model.learn(Class::Raw, index, 0, 0);
+        Ok(Event::from_words([key | number << Class::Raw.shift(), object, pc]))
+    }
+}

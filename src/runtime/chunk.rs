@@ -26,6 +26,8 @@ pub struct Chunk<const N: usize = EVENTS> {
     pub(super) slots: [Cell<Event>; N],
 }
 
+const _: () = assert!(EVENTS == 680 && PREFETCH == 24, "mirrored in shim.h");
+
 // SAFETY: the protocol in the module's comment: slots below `published` are never written again while they are
 // readable, and the other fields change only while one side owns the whole chunk.
 unsafe impl<const N: usize> Send for Chunk<N> {}

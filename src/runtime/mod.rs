@@ -13,6 +13,7 @@ mod heap;
 mod pipeline;
 pub mod process;
 pub mod record;
+mod recording;
 pub mod registry;
 pub mod signals;
 pub mod state;
@@ -22,6 +23,7 @@ pub mod tls;
 mod worker;
 
 pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
+pub use recording::{access_refused, access_slowly, get_ready, is_recording, recording};
 
 use crate::options::Options;
 use crate::report::sink::{GuardedStderr, Sinks};

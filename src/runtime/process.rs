@@ -173,6 +173,7 @@ unsafe extern "C" fn after_fork_in_child() {
     pipeline::uninstall();
     // SAFETY: a forked child has one thread.
     unsafe { registry::forget_all() };
+    record::stop_recording();
     record::reset_numbers();
     worker::forget();
     let monitored = record::forget_thread() && sound && was != State::Dead && super::options().follow_fork;

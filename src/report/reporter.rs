@@ -133,9 +133,9 @@ impl Reporter {
             suppressed: 0,
             not_transactions: 0,
         };
-        if reporter.sinks.log.is_asked_for() {
-            let unwritable = |error| SetupError::Log { path: reporter.sinks.log.path().display().to_string(), error };
-            reporter.sinks.log.check_writable().map_err(unwritable)?;
+        if let Some(log) = reporter.sinks.log.as_ref().filter(|log| log.is_asked_for()) {
+            let unwritable = |error| SetupError::Log { path: log.path().display().to_string(), error };
+            log.check_writable().map_err(unwritable)?;
             reporter.log("");
         }
         Ok(reporter)
@@ -266,7 +266,7 @@ impl Reporter {
 
     fn closing(&self, totals: &Totals) -> Closing {
         let strong = self.spots.values().filter(|spot| spot.strength == Strength::Strong);
-        let is_logged = self.start.is_none() && self.sinks.log.failures() == 0;
+        let log = self.sinks.log.as_ref().filter(|log| self.start.is_none() && log.failures() == 0);
         Closing {
             findings: self.strong(),
             blocks: strong.map(|spot| &spot.block).collect::<FxHashSet<_>>().len(),
@@ -276,15 +276,16 @@ impl Reporter {
             lost: totals.lost,
             unseen: totals.unseen,
             order_gaps: totals.order_gaps,
-            log: is_logged.then(|| self.sinks.log.path().display().to_string()),
+            log: log.map(|log| log.path().display().to_string()),
             suppressions: if self.options.print_suppressions { self.suppressions.used().collect() } else { Vec::new() },
         }
     }
 
     /// Appends to the log, whose first record goes along with the first line.
     fn log(&mut self, lines: &str) {
+        let Some(log) = &mut self.sinks.log else { return };
         let start = self.start.take().map(|start| Record::Start(start).to_line()).unwrap_or_default();
-        if let Err(message) = self.sinks.log.write(&(start + lines)) {
+        if let Err(message) = log.write(&(start + lines)) {
             self.print(&message);
         }
     }

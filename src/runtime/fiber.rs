@@ -58,6 +58,7 @@ pub extern "C" fn begin_stack() -> libc::c_int {
                 (*t).low = base;
                 (*t).base = base;
                 (*t).published = base;
+                (*t).owes = 1;
                 (*t).end = base.add(FRAMES);
                 true
             }
@@ -225,6 +226,7 @@ pub unsafe fn switch(fiber: *mut Fiber) {
             (*fiber).base = std::ptr::null_mut();
             (*t).low = (*t).base;
             (*t).published = (*t).base;
+            (*t).owes = 1;
             (*t).fiber = fiber;
         }
     });

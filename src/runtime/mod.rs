@@ -14,6 +14,7 @@ mod pipeline;
 pub mod process;
 pub mod record;
 mod recorder;
+mod recording;
 pub mod registry;
 pub mod signals;
 mod slabs;
@@ -25,6 +26,7 @@ mod trace_directory;
 mod worker;
 
 pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
+pub use recording::{access_refused, access_slowly, get_ready, is_recording, recording};
 
 use crate::options::Options;
 use crate::report::sink::{GuardedStderr, Sinks};

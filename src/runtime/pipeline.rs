@@ -43,6 +43,9 @@ pub struct Pipeline {
 
 const _: () = assert!(size_of::<Chunk>() <= BYTES);
 
+/// So many chunks are worth the worker's while.
+const ENOUGH_TO_WAKE: usize = 4;
+
 /// Chunks are mapped this many at a time.
 const SLAB: usize = 16;
 
@@ -102,7 +105,10 @@ impl Pipeline {
         self.in_transit.fetch_add(1, Ordering::Relaxed);
         // Cannot fail: this pipeline holds the receiver.
         let _ = self.to_worker.send(chunk);
-        self.wake_worker();
+        // To wake somebody takes as long as to record hundreds of events; the worker looks by itself before long.
+        if self.from_threads.len() >= ENOUGH_TO_WAKE || self.is_short() {
+            self.wake_worker();
+        }
     }
 
     /// Lets the worker look at its requests and chunks now. Safe in signal handlers.

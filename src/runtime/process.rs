@@ -5,7 +5,6 @@ use super::state::{self, ARMED_PROCESS, State};
 use super::tls::{Tls, tls};
 use super::trace_directory::Recording;
 use super::{HEAP, fiber, futex, record, registry, signals, tasks, worker};
-use crate::trace::meta::Ending;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -181,6 +180,7 @@ unsafe extern "C" fn after_fork_in_child() {
     pipeline::uninstall();
     // SAFETY: a forked child has one thread.
     unsafe { registry::forget_all() };
+    record::stop_recording();
     record::reset_numbers();
     worker::forget();
     let monitored = record::forget_thread() && sound && was != State::Dead && super::options().follow_fork;
@@ -204,13 +204,13 @@ static ENDING: AtomicI32 = AtomicI32::new(UNKNOWN);
 const UNKNOWN: i32 = -1;
 const SIGNALLED: i32 = 256;
 
-/// How the process ends, for its trace.
+/// The exit status, or the signal that ends the process, for its trace.
 #[must_use]
-pub fn ending() -> Option<Ending> {
+pub fn ending() -> (Option<i32>, Option<i32>) {
     match ENDING.load(Ordering::Relaxed) {
-        UNKNOWN => None,
-        signal @ SIGNALLED.. => Some(Ending::Signal(signal - SIGNALLED)),
-        status => Some(Ending::Exit(status)),
+        UNKNOWN => (None, None),
+        signal @ SIGNALLED.. => (None, Some(signal - SIGNALLED)),
+        status => (Some(status), None),
     }
 }
 

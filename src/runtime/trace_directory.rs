@@ -3,7 +3,7 @@
 use super::slabs::Slabs;
 use super::{chunk, early, options, say, start_directory};
 use crate::report::json::{Start, strings};
-use crate::trace::meta::{Meta, VERSION};
+use crate::trace::meta::Meta;
 use crate::trace::slots;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -40,21 +40,18 @@ impl Recording {
         let directory = make_directory(above)?;
         let start = Start::of_this_process();
         let meta = Meta {
-            version: VERSION,
-            id: random(),
-            avmon: env!("CARGO_PKG_VERSION").to_owned(),
+            trace_id: Meta::random_id(),
             pid: start.pid,
             program: start.program,
             arguments: start.arguments,
             environment: strings("/proc/self/environ"),
             options: start.options,
-            time_ms: start.time_ms,
-            chunk_bytes: chunk::BYTES as u64,
-            chunk_events: chunk::EVENTS as u64,
+            start_time_ms: start.time_ms,
             early_locks: early::take(),
+            ..Meta::default()
         };
         let chunks = directory.join(slots::FILE);
-        let head = slots::head(meta.id, chunk::BYTES as u32);
+        let head = slots::head(meta.trace_id, chunk::BYTES as u32);
         fs::write(&chunks, head)?;
         let slabs = Slabs::in_file(&chunks, head.len() as u64);
         Ok((Recording { directory, meta }, slabs))
@@ -77,12 +74,4 @@ fn make_directory(above: &Path) -> io::Result<PathBuf> {
         }
     }
     unreachable!("the names never end")
-}
-
-/// Tells this trace's files from those of all others.
-fn random() -> u64 {
-    let mut bytes = [0; 8];
-    // SAFETY: the buffer is as long as is said. Without the call the id is 0, which only weakens the check.
-    unsafe { libc::syscall(libc::SYS_getrandom, bytes.as_mut_ptr(), bytes.len(), 0) };
-    u64::from_le_bytes(bytes)
 }

@@ -18,7 +18,7 @@ use crate::report::json::Start;
 use crate::report::modules::{ModuleMap, map_of_this_process};
 use crate::report::reporter::{Reporter, SetupError, Totals};
 use crate::report::symbols::Symbols;
-use crate::trace::meta::End;
+use crate::trace::meta::{self, End};
 use crate::trace::writer::Writer;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
@@ -448,15 +448,14 @@ impl Worker {
             events.truncate(progress.copied);
             recorder.write(thread, serial, &events);
         }
+        let (exit_status, signal) = process::ending();
+        let Totals { events, lost, unseen, order_gaps, threads, locks, duration } = totals;
         recorder.finish(&End {
-            ending: process::ending(),
-            duration_ms: totals.duration.as_millis() as u64,
-            events: totals.events,
-            lost: totals.lost,
-            unseen: totals.unseen,
-            order_gaps: totals.order_gaps,
-            threads: totals.threads,
-            locks: totals.locks,
+            exit_status,
+            signal,
+            duration_ms: duration.as_millis() as u64,
+            totals: meta::Totals { events, lost, unseen, order_gaps, threads, locks },
+            ..End::default()
         });
     }
 

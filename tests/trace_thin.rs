@@ -218,13 +218,12 @@ fn is_private(events: &[Event], at: usize) -> bool {
             continue;
         }
         let rest = &events[entry + 1..];
-        let is_end = |event: &Event| {
-            matches!(event.kind(), Some(Kind::Enter | Kind::Leave)) && event.depth() <= frame.depth()
-        };
+        let is_end =
+            |event: &Event| matches!(event.kind(), Some(Kind::Enter | Kind::Leave)) && event.depth() <= frame.depth();
         let Some(end) = rest.iter().position(is_end) else { return false };
-        return rest[..end].iter().all(|event| {
-            is_access(event) || matches!(event.kind(), Some(Kind::Enter | Kind::Leave | Kind::Branches))
-        });
+        return rest[..end]
+            .iter()
+            .all(|event| is_access(event) || matches!(event.kind(), Some(Kind::Enter | Kind::Leave | Kind::Branches)));
     }
     false
 }
@@ -274,14 +273,18 @@ fn a_private_buffer_is_dropped() {
 
 #[test]
 fn a_buffer_is_kept_if_something_happens_while_its_function_is_open() {
-    let others = Kind::ALL.iter().filter(|kind| {
-        !matches!(kind, Kind::Read | Kind::Write | Kind::Enter | Kind::Leave | Kind::Branches)
-    });
+    let others = Kind::ALL
+        .iter()
+        .filter(|kind| !matches!(kind, Kind::Read | Kind::Write | Kind::Enter | Kind::Leave | Kind::Branches));
     for &kind in others {
         let event = Event::new(kind, 0, 0, LOCK, 1);
         assert_eq!(dropped_from(&[enter(0, OUTER), write(OUTER_BUFFER), event, leave(0)]), 0, "{kind:?} after");
         assert_eq!(dropped_from(&[enter(0, OUTER), event, write(OUTER_BUFFER), leave(0)]), 0, "{kind:?} before");
-        assert_eq!(dropped_from(&[event, enter(0, OUTER), write(OUTER_BUFFER), leave(0), event]), 1, "{kind:?} outside");
+        assert_eq!(
+            dropped_from(&[event, enter(0, OUTER), write(OUTER_BUFFER), leave(0), event]),
+            1,
+            "{kind:?} outside"
+        );
     }
 }
 
@@ -293,7 +296,8 @@ fn a_callers_buffer_is_kept_if_the_caller_stays_open() {
 
 #[test]
 fn a_callers_buffer_is_kept_if_the_caller_locks_later() {
-    let events = [enter(0, OUTER), enter(1, INNER), write(OUTER_BUFFER), write(INNER_BUFFER), leave(1), lock(), leave(0)];
+    let events =
+        [enter(0, OUTER), enter(1, INNER), write(OUTER_BUFFER), write(INNER_BUFFER), leave(1), lock(), leave(0)];
     assert_eq!(dropped_from(&events), 1, "only the inner function's own");
 }
 

@@ -11,6 +11,7 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`late`] | the monitor's view of a thread's full stream |
+//! | [`thin`] | the leave-out rules |
 //! | [`codec`] | the events of one chunk to bytes and back |
 //! | [`format`](mod@format) | layouts of the binary files, and the version |
 //! | [`meta`] | the JSON files |
@@ -23,3 +24,4 @@ pub mod late;
 pub mod meta;
 pub mod reader;
 pub mod writer;
+pub mod thin;

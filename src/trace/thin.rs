@@ -1,0 +1,328 @@
+//! What a recording leaves out: plain accesses that no analysis can miss. Everything else is kept.
+//!
+//! **Stack.** An access to the thread's own stack, if the function that owns the place was entered and left in this chunk,
+//! and in between the thread did nothing but plain accesses and calls. The owner is the innermost open function whose stack
+//! pointer at the entry lies above the place: what lies there was made after that entry, and is gone when that function
+//! returns. So the whole life of the object is a stretch in which its thread told nothing to anybody: no lock was released, no
+//! atomic stored, no thread created. Another thread has no way to the object, except through a plain access that races with one
+//! of this stretch; and what a program with such a race does is not defined in the first place. An access that nobody
+//! else can touch is never one of the two, three or four conflicting accesses of a finding. Where the owner is not known (its
+//! entry was in an earlier chunk, or came without a stack pointer) the access is kept.
+//!
+//! **Repetition.** An *epoch* is a stretch without any event but plain accesses and branch counts, in one function and in
+//! one chunk. Of the accesses in it that agree in code location, kind, detail, size and address, the first and the last are
+//! kept. Take any two accesses `a` and `b` of the thread with `a` before `b`, in one epoch or in two. The first of `a`'s
+//! like is not after `a`, the last of `b`'s like is not before `b`, so these two are kept, are in the same order, and lie in
+//! the same epochs. The locks that are held, the transactions and functions that are open, and what is known of other threads
+//! change only between epochs: each ordered pair of locations is seen by every analysis in each transaction in which it was.
+//!
+//! **Excluded.** Accesses in code that the user does not want to hear about.
+//!
+//! The branches that a dropped access stood for are added to the thread's next access that is kept, so that the count between
+//! two kept accesses stays true.
+
+use rustc_hash::FxHashMap;
+
+use crate::event::{Event, Kind, memory};
+
+/// Slots of the table of repetitions: a few times the places that a chunk's loops touch, and small enough for the
+/// processor's first cache.
+const SLOTS: usize = 2048;
+
+/// How many frames are looked at for the owner of a place on the stack. If it is further out, the access is kept.
+const WALK: usize = 16;
+
+/// Decides once per code location whether the user excludes it.
+pub type Exclude = Box<dyn FnMut(u64) -> bool + Send>;
+
+/// Accesses that were dropped, by rule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Dropped {
+    pub stack: u64,
+    pub repetition: u64,
+    pub excluded: u64,
+}
+
+impl Dropped {
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.stack + self.repetition + self.excluded
+    }
+}
+
+impl std::ops::AddAssign for Dropped {
+    fn add_assign(&mut self, other: Dropped) {
+        self.stack += other.stack;
+        self.repetition += other.repetition;
+        self.excluded += other.excluded;
+    }
+}
+
+/// What is known of a thread from one of its chunks to the next.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Thread {
+    /// Its stack; no bytes until it is known.
+    stack: u64,
+    stack_size: u64,
+    /// What the last event said about the next one.
+    extent: Option<u64>,
+    /// Branches of dropped accesses that wait for the next kept one.
+    branches: u16,
+}
+
+/// Applies the rules to chunks of any threads.
+pub struct Thinner {
+    exclude: Option<Exclude>,
+    excluded: FxHashMap<u64, bool>,
+    seen: Box<[Seen; SLOTS]>,
+    epoch: u32,
+    fates: Vec<Fate>,
+    frames: Frames,
+}
+
+/// The latest access of its like in an epoch. What is from another epoch counts as empty, and who finds somebody else in
+/// the way takes the slot over: then some more is kept.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    epoch: u32,
+    event: u32,
+}
+
+/// What happens to an event.
+#[derive(Clone, Copy, Default)]
+struct Fate {
+    repetition: Repetition,
+    /// The entry of the function that owns the place; 0: unknown, or not on the stack.
+    owner: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Repetition {
+    /// The first of its like, or not an access.
+    #[default]
+    First,
+    /// The last of its like so far.
+    Last,
+    Between,
+    Excluded,
+}
+
+impl Thinner {
+    #[must_use]
+    pub fn new(exclude: Option<Exclude>) -> Thinner {
+        Thinner {
+            exclude,
+            excluded: FxHashMap::default(),
+            seen: Box::new([Seen::default(); SLOTS]),
+            epoch: 0,
+            fates: Vec::new(),
+            frames: Frames::default(),
+        }
+    }
+
+    /// Appends what is kept of a thread's next chunk to `out`.
+    pub fn thin(&mut self, thread: &mut Thread, events: &[Event], out: &mut Vec<Event>) -> Dropped {
+        self.judge(thread, events);
+        self.keep(thread, events, out)
+    }
+
+    fn judge(&mut self, thread: &mut Thread, events: &[Event]) {
+        self.fates.clear();
+        self.fates.resize(events.len(), Fate::default());
+        self.frames.reset();
+        self.begin_epoch();
+        for (at, event) in events.iter().enumerate() {
+            match event.kind() {
+                Some(Kind::Read | Kind::Write) => self.access(thread, events, at),
+                Some(Kind::Branches) => {}
+                Some(Kind::Enter) => {
+                    self.begin_epoch();
+                    self.frames.enter(event, thread);
+                }
+                Some(Kind::Leave) => {
+                    self.begin_epoch();
+                    self.frames.cut(event.depth());
+                }
+                _ => {
+                    self.begin_epoch();
+                    self.frames.disturb();
+                    thread.see(event);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn access(&mut self, thread: &Thread, events: &[Event], at: usize) {
+        let event = &events[at];
+        if self.exclude.is_some() && self.is_excluded(event.pc) {
+            self.fates[at].repetition = Repetition::Excluded;
+            return;
+        }
+        if event.object.wrapping_sub(thread.stack) < thread.stack_size {
+            self.fates[at].owner = self.frames.owner(event, thread);
+        }
+        let slot = &mut self.seen[slot_of(event)];
+        if slot.epoch == self.epoch && is_like(&events[slot.event as usize], event) {
+            let before = &mut self.fates[slot.event as usize].repetition;
+            if *before == Repetition::Last {
+                *before = Repetition::Between;
+            }
+            self.fates[at].repetition = Repetition::Last;
+        }
+        *slot = Seen { epoch: self.epoch, event: at as u32 };
+    }
+
+    fn is_excluded(&mut self, pc: u64) -> bool {
+        let Some(exclude) = &mut self.exclude else { return false };
+        *self.excluded.entry(pc).or_insert_with(|| exclude(pc))
+    }
+
+    #[inline(always)]
+    fn begin_epoch(&mut self) {
+        self.epoch = self.epoch.wrapping_add(1);
+        if self.epoch == 0 {
+            self.seen.fill(Seen::default());
+            self.epoch = 1;
+        }
+    }
+
+    fn keep(&mut self, thread: &mut Thread, events: &[Event], out: &mut Vec<Event>) -> Dropped {
+        let mut dropped = Dropped::default();
+        out.reserve(events.len());
+        for (event, fate) in events.iter().zip(&self.fates) {
+            let count = if fate.repetition == Repetition::Excluded {
+                &mut dropped.excluded
+            } else if self.frames.is_private(fate.owner) {
+                &mut dropped.stack
+            } else if fate.repetition == Repetition::Between {
+                &mut dropped.repetition
+            } else {
+                out.push(if thread.branches == 0 { *event } else { thread.with_branches(event) });
+                continue;
+            };
+            *count += 1;
+            thread.branches = thread.branches.saturating_add(event.branches());
+        }
+        dropped
+    }
+}
+
+/// What makes two accesses alike beside the address and the code location: all of the head but the branch count.
+const LIKE: u64 = u64::MAX >> 16;
+
+#[inline(always)]
+fn is_like(one: &Event, other: &Event) -> bool {
+    let ([head, ..], [other_head, ..]) = (one.words(), other.words());
+    one.object == other.object && one.pc == other.pc && (head ^ other_head) & LIKE == 0
+}
+
+#[inline(always)]
+fn slot_of(event: &Event) -> usize {
+    let mixed = (event.object ^ event.pc.rotate_left(24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (mixed >> (64 - SLOTS.trailing_zeros())) as usize
+}
+
+impl Thread {
+    /// Learns where the thread's stack is.
+    fn see(&mut self, event: &Event) {
+        let extent = self.extent.take();
+        match event.kind() {
+            Some(Kind::Extent) => self.extent = Some(event.number()),
+            Some(Kind::Allocate) if event.detail() == memory::STACK => {
+                self.stack = event.object;
+                // Stack pointers are told by their low 32 bits.
+                self.stack_size = extent.filter(|&size| size <= u64::from(u32::MAX)).unwrap_or(0);
+            }
+            _ => {}
+        }
+    }
+
+    /// The event with the branches that wait, if it counts branches.
+    fn with_branches(&mut self, event: &Event) -> Event {
+        let [head, object, pc] = event.words();
+        match event.kind() {
+            Some(Kind::Read | Kind::Write) => {
+                let branches = event.branches().saturating_add(std::mem::take(&mut self.branches));
+                Event::from_words([head & LIKE | u64::from(branches) << 48, object, pc])
+            }
+            Some(Kind::Branches) => {
+                let branches = event.number() + u64::from(std::mem::take(&mut self.branches));
+                Event::new(Kind::Branches, event.detail(), branches.min(Event::MAX_NUMBER), object, pc)
+            }
+            _ => *event,
+        }
+    }
+}
+
+/// The functions that were entered in a chunk.
+#[derive(Default)]
+struct Frames {
+    /// In the order of entry. The first stands for all that are not known.
+    entered: Vec<Entered>,
+    /// Those that are open, outermost first, by their place in `entered`.
+    open: Vec<u32>,
+    /// How many had been entered when the thread last did more than access and call.
+    disturbed: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Entered {
+    depth: u32,
+    /// How high in the stack it begins; 0: not known.
+    top: u64,
+    /// Left, and undisturbed until then.
+    private: bool,
+}
+
+impl Frames {
+    fn reset(&mut self) {
+        self.entered.clear();
+        self.entered.push(Entered { depth: 0, top: 0, private: false });
+        self.open.clear();
+        self.disturbed = 0;
+    }
+
+    fn enter(&mut self, event: &Event, thread: &Thread) {
+        self.cut(event.depth());
+        let height = u64::from((event.stack_pointer() as u32).wrapping_sub(thread.stack as u32));
+        let caller = self.open.last().map_or(thread.stack_size, |&at| self.entered[at as usize].top);
+        // Inner functions lie lower. What does not is on another stack, or cannot be told from its caller.
+        let known = event.stack_pointer() != 0 && height < caller;
+        self.open.push(self.entered.len() as u32);
+        let top = if known { height } else { 0 };
+        self.entered.push(Entered { depth: event.depth(), top, private: false });
+    }
+
+    fn cut(&mut self, depth: u32) {
+        while let Some(&at) = self.open.last()
+            && self.entered[at as usize].depth >= depth
+        {
+            self.entered[at as usize].private = at as usize >= self.disturbed;
+            self.open.pop();
+        }
+    }
+
+    fn disturb(&mut self) {
+        self.disturbed = self.entered.len();
+    }
+
+    /// The owner of the place that an access touches, or of its highest byte: the functions that own the others are inside
+    /// that one. 0 if it is not known.
+    fn owner(&self, event: &Event, thread: &Thread) -> u32 {
+        let last_byte = event.object - thread.stack + event.size().saturating_sub(1);
+        for &at in self.open.iter().rev().take(WALK) {
+            match self.entered[at as usize].top {
+                0 => break,
+                top if last_byte < top => return at,
+                _ => {}
+            }
+        }
+        0
+    }
+
+    #[inline(always)]
+    fn is_private(&self, owner: u32) -> bool {
+        owner != 0 && self.entered[owner as usize].private
+    }
+}

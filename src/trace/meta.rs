@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::format::VERSION;
+use super::source::open_plain;
 
 /// Names of the files, in the directory of a process.
 pub const META: &str = "meta.json";
@@ -161,6 +162,8 @@ pub enum Unreadable {
     Failed(String),
     /// Not what was written.
     Damaged,
+    /// Of another recording.
+    Foreign,
 }
 
 impl fmt::Display for Unreadable {
@@ -169,6 +172,7 @@ impl fmt::Display for Unreadable {
             Unreadable::Missing => f.write_str("is missing"),
             Unreadable::Failed(error) => write!(f, "cannot be read ({error})"),
             Unreadable::Damaged => f.write_str("is damaged"),
+            Unreadable::Foreign => f.write_str("belongs to another recording"),
         }
     }
 }
@@ -210,7 +214,7 @@ fn unseal<T: DeserializeOwned>(text: &[u8]) -> Option<T> {
 
 fn read_sealed<T: DeserializeOwned>(path: &Path) -> Result<T, Unreadable> {
     let mut text = Vec::new();
-    File::open(path)?.take(MOST_TEXT).read_to_end(&mut text)?;
+    open_plain(path)?.take(MOST_TEXT).read_to_end(&mut text)?;
     unseal(&text).ok_or(Unreadable::Damaged)
 }
 
@@ -283,7 +287,7 @@ pub struct Snapshots {
 
 impl Snapshots {
     pub fn open(directory: &Path) -> Result<Snapshots, Unreadable> {
-        let file = File::open(directory.join(MODULES))?;
+        let file = open_plain(&directory.join(MODULES))?;
         Ok(Snapshots { lines: Some(BufReader::new(file)) })
     }
 }
@@ -293,7 +297,7 @@ impl Iterator for Snapshots {
 
     fn next(&mut self) -> Option<Option<ModuleSnapshot>> {
         let mut line = Vec::new();
-        let read = self.lines.as_mut()?.take(MOST_TEXT).read_until(b'\n', &mut line);
+        let read = self.lines.as_mut()?.by_ref().take(MOST_TEXT).read_until(b'\n', &mut line);
         match read {
             Ok(0) => None,
             Ok(_) => Some(unseal(&line)),

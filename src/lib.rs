@@ -14,12 +14,14 @@
 //! | [`analysis`] | pure state machines over that order |
 //! | [`monitor`] | the online rules and their reports over one order: live, and over a trace |
 //! | [`trace`] | what a recording is made of: its thinning, its bytes, and the monitor's view of it |
+//! | [`export`] | traces for other tools |
 //! | [`report`] | findings: data, symbols, suppressions, text, JSON |
 //! | [`cli`] | the `avmon` command, one file per subcommand |
 
 pub mod analysis;
 pub mod cli;
 pub mod event;
+pub mod export;
 pub mod interpose;
 pub mod monitor;
 pub mod options;

@@ -17,10 +17,14 @@
 //! | [`meta`] | the JSON files |
 //! | [`writer`] | events to a directory |
 //! | [`reader`] | a directory to events, whatever happened to it |
+//! | [`exclude`] | code whose accesses the user does not want |
+//! | [`memory`] | generations of memory, for those who read |
 
 pub mod codec;
+pub mod exclude;
 pub mod format;
 pub mod late;
+pub mod memory;
 pub mod meta;
 pub mod reader;
 pub mod writer;

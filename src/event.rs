@@ -112,7 +112,9 @@ kinds! {
     Free = 24, true, "free";
     /// The next event of this thread is about `number` bytes.
     Extent = 25, false, "extent";
-    /// What the access just before this one read or wrote: its first 16 bytes, in `object` and `pc`.
+    /// What the access just before this one read or wrote, if it was of no more than 16 bytes: in `object`, and in `pc` those
+    /// above eight. After an [`Kind::AtomicUpdate`] of up to eight bytes `object` is the new value and `pc` the old one; a wider
+    /// update has none.
     Value = 26, false, "value";
     /// `number` basic blocks were entered since the thread's last access. Only in front of atomic operations: plain accesses have
     /// room for it.

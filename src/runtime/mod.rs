@@ -17,13 +17,14 @@ mod recording;
 pub mod registry;
 pub mod signals;
 pub mod state;
+pub mod stripes;
 mod sync;
 mod tasks;
 pub mod tls;
 mod worker;
 
 pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
-pub use recording::{access_refused, access_slowly, get_ready, is_recording, recording};
+pub use recording::{access_refused, access_slowly, get_ready, atomic, is_recording, recording, Operation};
 
 use crate::options::Options;
 use crate::report::sink::{GuardedStderr, Sinks};

@@ -108,7 +108,8 @@ kinds! {
     /// Memory of the size that the [`Kind::Extent`] before it tells begins a new life at `object`; `detail` is of
     /// [`memory`]. Numbered after the real allocation, on one stripe for all memory: blocks overlap those that were there before.
     Allocate = 23, true, "allocate";
-    /// The memory at `object` is about to end. Numbered before that, on the same stripe.
+    /// The memory at `object` is about to end: the block that began there, or as much as a [`Kind::Extent`] before it tells.
+    /// Numbered before that, on the same stripe.
     Free = 24, true, "free";
     /// The next event of this thread is about `number` bytes.
     Extent = 25, false, "extent";

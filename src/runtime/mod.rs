@@ -10,6 +10,7 @@ mod environment;
 pub mod fiber;
 mod futex;
 mod heap;
+pub mod mapping;
 mod pipeline;
 pub mod process;
 pub mod record;
@@ -24,7 +25,7 @@ pub mod tls;
 mod worker;
 
 pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
-pub use recording::{access_refused, access_slowly, get_ready, atomic, is_recording, recording, Operation};
+pub use recording::{allocated, freeing, access_refused, access_slowly, get_ready, atomic, is_recording, recording, Operation};
 
 use crate::options::Options;
 use crate::report::sink::{GuardedStderr, Sinks};

@@ -433,7 +433,7 @@ pub fn signal_once(object: u64, pc: u64) {
 /// Whether a hook that sits in the middle of the program's own code should go on. Such a hook looks first and only then
 /// calls a function that cannot unwind: so it has no frame that an asynchronous cancellation could not pass.
 #[inline(always)]
-fn may_record() -> bool {
+pub(super) fn may_record() -> bool {
     // SAFETY: the thread's own state.
     state::is_running() && unsafe { (*tls()).gate } == 0
 }

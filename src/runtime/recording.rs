@@ -5,7 +5,7 @@
 //! apart: it is 0 only when the recording has been told everything up to now, frames, awaits and values.
 
 use super::chunk::{Chunk, EVENTS};
-use super::record::{Errno, make_room, not_recorded, open_gate, put, refuse, settle, shut_gate};
+use super::record::{Errno, make_room, not_recorded, open_gate, put, may_record, refuse, settle, shut_gate, with_gate};
 use super::stripes;
 use super::tls::{Tls, tls};
 use crate::event::{Event, Kind};
@@ -148,6 +148,46 @@ unsafe fn tell_operation(t: *mut Tls, operation: &Operation) {
         // SAFETY: the caller shut the gate.
         unsafe { put(t, Kind::Value, 0, 0, object, pc) };
     }
+}
+
+// ---- memory -------------------------------------------------------------------------------------------------------
+
+/// Memory begins a new life. Called after the real function made it. Without a word if the gate is shut: it is then our own.
+pub fn allocated(detail: u8, address: u64, bytes: u64, pc: u64) {
+    if may_record() {
+        with_gate(|t| {
+            // SAFETY: the gate is ours.
+            unsafe { tell_allocation(t, detail, address, bytes, pc) };
+        });
+    }
+}
+
+/// Memory is about to end: a whole block of the heap, or so many bytes.
+pub fn freeing(address: u64, bytes: Option<u64>, pc: u64) {
+    if may_record() {
+        with_gate(|t| {
+            // SAFETY: the gate is ours.
+            unsafe {
+                if settle(t) && tell_time(t) && bytes.is_none_or(|bytes| tell_extent(t, bytes)) {
+                    put(t, Kind::Free, 0, 0, address, pc);
+                }
+            }
+        });
+    }
+}
+
+unsafe fn tell_allocation(t: *mut Tls, detail: u8, address: u64, bytes: u64, pc: u64) {
+    // SAFETY: the caller shut the gate.
+    unsafe {
+        if settle(t) && tell_time(t) && tell_extent(t, bytes) {
+            put(t, Kind::Allocate, detail, 0, address, pc);
+        }
+    }
+}
+
+unsafe fn tell_extent(t: *mut Tls, bytes: u64) -> bool {
+    // SAFETY: the caller shut the gate.
+    unsafe { put(t, Kind::Extent, 0, bytes.min(Event::MAX_NUMBER), 0, 0) }
 }
 
 // ---- values -------------------------------------------------------------------------------------------------------

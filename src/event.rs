@@ -108,11 +108,14 @@ kinds! {
     /// Memory of the size that the [`Kind::Extent`] before it tells begins a new life at `object`; `detail` is of
     /// [`memory`]. Numbered after the real allocation, on one stripe for all memory: blocks overlap those that were there before.
     Allocate = 23, true, "allocate";
-    /// The memory at `object` is about to end. Numbered before that, on the same stripe.
+    /// The memory at `object` is about to end: the block that began there, or as much as a [`Kind::Extent`] before it tells.
+    /// Numbered before that, on the same stripe.
     Free = 24, true, "free";
     /// The next event of this thread is about `number` bytes.
     Extent = 25, false, "extent";
-    /// What the access just before this one read or wrote: its first 16 bytes, in `object` and `pc`.
+    /// What the access just before this one read or wrote, if it was of no more than 16 bytes: in `object`, and in `pc` those
+    /// above eight. After an [`Kind::AtomicUpdate`] of up to eight bytes `object` is the new value and `pc` the old one; a wider
+    /// update has none.
     Value = 26, false, "value";
     /// `number` basic blocks were entered since the thread's last access. Only in front of atomic operations: plain accesses have
     /// room for it.

@@ -10,6 +10,7 @@ mod environment;
 pub mod fiber;
 mod futex;
 mod heap;
+pub mod mapping;
 mod pipeline;
 pub mod process;
 pub mod record;
@@ -19,6 +20,7 @@ pub mod registry;
 pub mod signals;
 mod slabs;
 pub mod state;
+pub mod stripes;
 mod sync;
 mod tasks;
 pub mod tls;
@@ -26,7 +28,7 @@ mod trace_directory;
 mod worker;
 
 pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
-pub use recording::{access_refused, access_slowly, get_ready, is_recording, recording};
+pub use recording::{allocated, freeing, access_refused, access_slowly, get_ready, atomic, is_recording, recording, Operation};
 
 use crate::options::Options;
 use crate::report::sink::{GuardedStderr, Sinks};

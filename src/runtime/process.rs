@@ -4,7 +4,7 @@ use super::pipeline::{self, Pipeline};
 use super::state::{self, ARMED_PROCESS, State};
 use super::tls::{Tls, tls};
 use super::trace_directory::Recording;
-use super::{HEAP, fiber, futex, record, registry, signals, tasks, worker};
+use super::{HEAP, fiber, futex, record, registry, signals, stripes, tasks, worker};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -181,7 +181,7 @@ unsafe extern "C" fn after_fork_in_child() {
     // SAFETY: a forked child has one thread.
     unsafe { registry::forget_all() };
     record::stop_recording();
-    record::reset_numbers();
+    stripes::reset();
     worker::forget();
     let monitored = record::forget_thread() && sound && was != State::Dead && super::options().follow_fork;
     state::set_state(if monitored { State::Armed } else { State::Dead });

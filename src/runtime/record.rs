@@ -9,31 +9,12 @@ use super::registry::{self, Record};
 use super::signals::Blocked;
 use super::state::{self, State, TORN, UNSEEN};
 use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, stack_pointer, tls};
-use super::{early, pipeline};
-use crate::event::{Event, Kind, Mode, STRIPES, ThreadId, stripe_of};
+use super::{early, pipeline, stripes};
+use crate::event::{Event, Kind, Mode, ThreadId, stripe_of};
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
 pub use super::recording::{start_recording, stop_recording};
-
-/// One counter, alone on its cache line.
-#[repr(align(64))]
-struct Stripe(AtomicU64);
-
-static NUMBERS: [Stripe; STRIPES] = [const { Stripe(AtomicU64::new(0)) }; STRIPES];
-
-#[inline(always)]
-fn next_number(object: u64) -> u64 {
-    // SAFETY: every stripe is within the table.
-    unsafe { NUMBERS.get_unchecked(stripe_of(object)) }.0.load(Ordering::Relaxed)
-}
-
-/// Starts all numbers again, in the child of a fork.
-pub fn reset_numbers() {
-    for stripe in &NUMBERS {
-        stripe.0.store(0, Ordering::Relaxed);
-    }
-}
 
 /// Records an event of the calling thread, if the monitor runs and the thread may be recorded now.
 #[inline(always)]
@@ -72,7 +53,7 @@ unsafe extern "C" fn record_slowly(t: *mut Tls, kind: Kind, detail: u8, object: 
 
 /// Keeps the hooks of a signal handler out of what follows. False: this is such a handler, or not to be recorded.
 #[inline(always)]
-unsafe fn shut_gate(t: *mut Tls) -> bool {
+pub(super) unsafe fn shut_gate(t: *mut Tls) -> bool {
     // SAFETY: the calling thread's own state.
     unsafe {
         if (*t).gate != 0 {
@@ -199,14 +180,16 @@ unsafe fn flush_pending(t: *mut Tls) {
 }
 
 /// Writes one event, if there is room or can be made. `number` is used by kinds that take none from a stripe.
-pub(super) unsafe fn put(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: u64, pc: u64) {
+pub(super) unsafe fn put(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: u64, pc: u64) -> bool {
     // SAFETY: the caller shut the gate.
     unsafe {
-        if Chunk::<EVENTS>::has_room((*t).chunk) || make_room(t) {
+        let room = Chunk::<EVENTS>::has_room((*t).chunk) || make_room(t);
+        if room {
             put_in_room(t, kind, detail, number, object, pc);
         } else {
             not_recorded(t, kind, object, pc);
         }
+        room
     }
 }
 
@@ -214,12 +197,7 @@ pub(super) unsafe fn put(t: *mut Tls, kind: Kind, detail: u8, number: u64, objec
 unsafe fn put_in_room(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: u64, pc: u64) {
     // SAFETY: the caller shut the gate, and saw that the thread's chunk has room.
     unsafe {
-        let number = if kind.is_ordered() {
-            // The real operation's own order carries this one: an acquire is numbered after it, a release before.
-            NUMBERS.get_unchecked(Event::stripe(kind, object)).0.fetch_add(1, Ordering::AcqRel)
-        } else {
-            number
-        };
+        let number = if kind.is_ordered() { stripes::take(Event::stripe(kind, object)) } else { number };
         (*(*t).chunk).put(Event::new(kind, detail, number, object, pc));
     }
 }
@@ -245,7 +223,7 @@ pub(super) unsafe extern "C" fn not_recorded(t: *mut Tls, kind: Kind, object: u6
 /// them are by the C ABI, which tells the compiler that nothing comes back by unwinding.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn make_room(t: *mut Tls) -> bool {
+pub(super) unsafe extern "C" fn make_room(t: *mut Tls) -> bool {
     if !state::is_running_here() {
         return false;
     }
@@ -416,7 +394,7 @@ unsafe fn is_repetition(t: *mut Tls, release: Event) -> bool {
     // SAFETY: the thread's own state.
     unsafe {
         release.kind() == Some(Kind::Release)
-            && next_number(release.object) == release.number() + 1
+            && stripes::next(stripe_of(release.object)) == release.number() + 1
             && (*t).gate == 0
             && is_settled(t)
     }
@@ -430,7 +408,7 @@ pub fn drop_acquire(lock: u64) -> bool {
     let t = tls();
     // SAFETY: the thread's own state. Behind the gate no signal handler can record the acquire between look and drop.
     unsafe {
-        if (*t).deferred_lock != lock || (*t).gate != 0 || next_number(lock) != (*t).deferred_number {
+        if (*t).deferred_lock != lock || (*t).gate != 0 || stripes::next(stripe_of(lock)) != (*t).deferred_number {
             return false;
         }
         (*t).gate = stack_pointer();
@@ -455,7 +433,7 @@ pub fn signal_once(object: u64, pc: u64) {
 /// Whether a hook that sits in the middle of the program's own code should go on. Such a hook looks first and only then
 /// calls a function that cannot unwind: so it has no frame that an asynchronous cancellation could not pass.
 #[inline(always)]
-fn may_record() -> bool {
+pub(super) fn may_record() -> bool {
     // SAFETY: the thread's own state.
     state::is_running() && unsafe { (*tls()).gate } == 0
 }

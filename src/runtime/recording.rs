@@ -4,7 +4,9 @@
 //! (`shim/access.c`, `shim/thread.c`); what follows is for those that cannot simply be appended. A thread's `owes` tells them
 //! apart: it is 0 only when the recording has been told everything up to now, frames, awaits and values.
 
-use super::record::{Errno, open_gate, put, refuse, settle};
+use super::chunk::{Chunk, EVENTS};
+use super::record::{Errno, make_room, not_recorded, open_gate, put, may_record, refuse, settle, shut_gate, with_gate};
+use super::stripes;
 use super::tls::{Tls, tls};
 use crate::event::{Event, Kind};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -68,7 +70,7 @@ pub extern "C" fn access_slowly(head: u64, address: u64, pc: u64) {
                 after_access(t, Event::new(kind, detail, number, address, pc));
             }
         } else {
-            super::record::not_recorded(t, Kind::Read, address, pc);
+            not_recorded(t, Kind::Read, address, pc);
         }
         open_gate(t);
     }
@@ -78,6 +80,114 @@ pub extern "C" fn access_slowly(head: u64, address: u64, pc: u64) {
 pub extern "C" fn access_refused() {
     // SAFETY: the thread's own state.
     refuse(unsafe { (*tls()).gate });
+}
+
+// ---- atomic operations --------------------------------------------------------------------------------------------
+
+/// What an atomic operation did.
+#[repr(C)]
+pub struct Operation {
+    /// One of the three `Kind::Atomic*`.
+    pub kind: Kind,
+    /// As [`crate::event::atomic`] has it.
+    pub detail: u8,
+    /// What was there before, and what is there now; the same for a load, and a store does not know the first.
+    pub old: u128,
+    pub new: u128,
+}
+
+/// Does an atomic operation of the program's and takes its number with it. By the C ABI and not inlined, for the reason that
+/// `record::make_room` gives.
+#[inline(never)]
+pub extern "C" fn atomic(address: u64, pc: u64, operate: impl FnOnce() -> Operation) -> Operation {
+    let t = tls();
+    // SAFETY: the thread's own state; between the two gates this is its only hook at work.
+    unsafe {
+        if !shut_gate(t) {
+            return operate();
+        }
+        // Room is made first: nobody waits for a chunk with a lock in hand.
+        let operation = if settle(t) && tell_time(t) && tell_branches(t) && has_or_makes_room(t) {
+            let stripe = Event::stripe(Kind::AtomicLoad, address);
+            let (operation, number) = stripes::take_with(stripe, (*t).os_thread_id, operate);
+            (*(*t).chunk).put(Event::new(operation.kind, operation.detail, number, address, pc));
+            tell_operation(t, &operation);
+            operation
+        } else {
+            not_recorded(t, Kind::AtomicLoad, address, pc);
+            operate()
+        };
+        open_gate(t);
+        operation
+    }
+}
+
+unsafe fn has_or_makes_room(t: *mut Tls) -> bool {
+    // SAFETY: the caller shut the gate.
+    unsafe { Chunk::<EVENTS>::has_room((*t).chunk) || make_room(t) }
+}
+
+/// An atomic operation has no room for the basic blocks before it.
+unsafe fn tell_branches(t: *mut Tls) -> bool {
+    // SAFETY: the caller shut the gate.
+    unsafe {
+        let branches = std::mem::take(&mut (*t).branches);
+        branches == 0 || put(t, Kind::Branches, 0, u64::from(branches), 0, 0)
+    }
+}
+
+unsafe fn tell_operation(t: *mut Tls, operation: &Operation) {
+    let halves = |value: u128| (value as u64, (value >> 64) as u64);
+    let is_wide = crate::event::atomic::size(operation.detail) > 8;
+    let (object, pc) = match operation.kind {
+        Kind::AtomicUpdate if is_wide => return,
+        Kind::AtomicUpdate => (operation.new as u64, operation.old as u64),
+        _ => halves(operation.new),
+    };
+    if has_values() {
+        // SAFETY: the caller shut the gate.
+        unsafe { put(t, Kind::Value, 0, 0, object, pc) };
+    }
+}
+
+// ---- memory -------------------------------------------------------------------------------------------------------
+
+/// Memory begins a new life. Called after the real function made it. Without a word if the gate is shut: it is then our own.
+pub fn allocated(detail: u8, address: u64, bytes: u64, pc: u64) {
+    if may_record() {
+        with_gate(|t| {
+            // SAFETY: the gate is ours.
+            unsafe { tell_allocation(t, detail, address, bytes, pc) };
+        });
+    }
+}
+
+/// Memory is about to end: a whole block of the heap, or so many bytes.
+pub fn freeing(address: u64, bytes: Option<u64>, pc: u64) {
+    if may_record() {
+        with_gate(|t| {
+            // SAFETY: the gate is ours.
+            unsafe {
+                if settle(t) && tell_time(t) && bytes.is_none_or(|bytes| tell_extent(t, bytes)) {
+                    put(t, Kind::Free, 0, 0, address, pc);
+                }
+            }
+        });
+    }
+}
+
+unsafe fn tell_allocation(t: *mut Tls, detail: u8, address: u64, bytes: u64, pc: u64) {
+    // SAFETY: the caller shut the gate.
+    unsafe {
+        if settle(t) && tell_time(t) && tell_extent(t, bytes) {
+            put(t, Kind::Allocate, detail, 0, address, pc);
+        }
+    }
+}
+
+unsafe fn tell_extent(t: *mut Tls, bytes: u64) -> bool {
+    // SAFETY: the caller shut the gate.
+    unsafe { put(t, Kind::Extent, 0, bytes.min(Event::MAX_NUMBER), 0, 0) }
 }
 
 // ---- values -------------------------------------------------------------------------------------------------------
@@ -145,15 +255,16 @@ fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// Tells the time, if that was not done just now.
-pub(super) unsafe fn tell_time(t: *mut Tls) {
+/// Tells the time, if that was not done just now. False: it should have been told, and could not.
+pub(super) unsafe fn tell_time(t: *mut Tls) -> bool {
     // SAFETY: the instruction is part of x86-64; the caller shut the gate.
     unsafe {
         let ticks = core::arch::x86_64::_rdtsc();
-        if ticks.wrapping_sub((*t).told_time) >= TICKS {
-            (*t).told_time = ticks;
-            let now = monotonic_ns().saturating_sub(ORIGIN.load(Ordering::Relaxed));
-            put(t, Kind::Time, 0, now & Event::MAX_NUMBER, 0, 0);
+        if ticks.wrapping_sub((*t).told_time) < TICKS {
+            return true;
         }
+        (*t).told_time = ticks;
+        let now = monotonic_ns().saturating_sub(ORIGIN.load(Ordering::Relaxed));
+        put(t, Kind::Time, 0, now & Event::MAX_NUMBER, 0, 0)
     }
 }

@@ -10,8 +10,8 @@ use crate::report::threads::{ThreadInfo, Threads};
 
 /// Where the memory map of the process comes from.
 pub trait Modules {
-    /// The map, if it is not the one of the last time. `events` is how many events came before.
-    fn changed(&mut self, events: u64) -> Option<String>;
+    /// Hands over each map that is newer than the last one, when `events` events have been seen.
+    fn news(&mut self, events: u64, take: &mut dyn FnMut(&str));
 }
 
 /// The analysis, and who is told of what it finds.
@@ -63,17 +63,15 @@ impl Monitor {
         let mut strong = false;
         analysis.step(thread, event, &mut |violation| {
             // Modules come and go; looking now gives the best chance that those of this violation are still there.
-            if let Some(map) = modules.changed(before) {
-                reporter.replace_modules(&map);
-            }
+            modules.news(before, &mut |map| reporter.replace_modules(map));
             strong |= reporter.violation(&violation, threads) == Verdict::New { strong: true };
         });
         strong
     }
 
-    /// Takes a newer memory map of the process.
-    pub fn replace_modules(&mut self, map: &str) {
-        self.reporter.replace_modules(map);
+    /// Looks at the memory map of the process now.
+    pub fn look_at_modules(&mut self, modules: &mut dyn Modules) {
+        modules.news(self.events, &mut |map| self.reporter.replace_modules(map));
     }
 
     /// Events that were taken.

@@ -580,7 +580,14 @@ fn files_that_are_wrong_stop_the_setup_with_the_place() {
     let path = text(&scene.workshop.path("bad"));
     let error = |options: Options| -> SetupError {
         let log = LogFile::new(Path::new("/"), &options.log_path, 1);
-        Reporter::new(&options, Sinks { stderr: Box::new(Printed::default()), color: false, log: Some(log) }, Start::of_this_process(), Symbols::new(&options, ModuleMap::default())).err().unwrap()
+        Reporter::new(
+            &options,
+            Sinks { stderr: Box::new(Printed::default()), color: false, log: Some(log) },
+            Start::of_this_process(),
+            Symbols::new(&options, ModuleMap::default()),
+        )
+        .err()
+        .unwrap()
     };
     let suppressions = error(Options { suppressions: path.clone(), ..Options::default() });
     assert_eq!(suppressions.to_string(), format!("{path}:2:15: empty template; write part of a name"));
@@ -604,7 +611,8 @@ fn a_log_that_nobody_asked_for_comes_with_the_first_finding() {
     let printed = Printed::default();
     let log = LogFile::new(&scene.workshop.path(""), "", 4242);
     let sinks = Sinks { stderr: Box::new(printed.clone()), color: false, log: Some(log) };
-    let reporter = Reporter::new(&options, sinks, Start::of_this_process(), scene.workshop.symbols(&scene.told)).unwrap();
+    let reporter =
+        Reporter::new(&options, sinks, Start::of_this_process(), scene.workshop.symbols(&scene.told)).unwrap();
     let mut bench = Bench { reporter, printed, log: scene.workshop.path("avmon.log.4242") };
     bench.finish(&[]);
     assert!(!bench.log.exists());
@@ -643,10 +651,15 @@ fn colour_changes_nothing_but_colour() {
     let report = |color| {
         let options = Options { log_path: format!("{}/log{color}", scene.dir()), ..scene.options() };
         let printed = Printed::default();
-        let sinks =
-            Sinks { stderr: Box::new(printed.clone()), color, log: Some(LogFile::new(Path::new("/"), &options.log_path, 1)) };
+        let sinks = Sinks {
+            stderr: Box::new(printed.clone()),
+            color,
+            log: Some(LogFile::new(Path::new("/"), &options.log_path, 1)),
+        };
         let symbols = scene.workshop.symbols(&scene.told);
-        Reporter::new(&options, sinks, Start::of_this_process(), symbols).unwrap().violation(&scene.violation(ErrorKind::In), &scene);
+        Reporter::new(&options, sinks, Start::of_this_process(), symbols)
+            .unwrap()
+            .violation(&scene.violation(ErrorKind::In), &scene);
         String::from_utf8(std::mem::take(&mut printed.0.lock().unwrap())).unwrap()
     };
     let (plain, coloured) = (report(false), report(true));

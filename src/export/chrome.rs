@@ -75,9 +75,9 @@ impl<W: Write> Timeline<W> {
         // The unit is the microsecond. An f64 keeps nanoseconds exactly for a hundred days.
         let (pid, tid, ts) = (self.pid, track(thread), nanoseconds as f64 / 1000.0);
         match begin {
-            Some((span, name)) => self.record(
-                &json!({"ph": "B", "name": name, "cat": span.category(), "pid": pid, "tid": tid, "ts": ts}),
-            ),
+            Some((span, name)) => {
+                self.record(&json!({"ph": "B", "name": name, "cat": span.category(), "pid": pid, "tid": tid, "ts": ts}))
+            }
             None => self.record(&json!({"ph": "E", "pid": pid, "tid": tid, "ts": ts})),
         }
     }
@@ -256,7 +256,14 @@ impl<'a, W: Write> Track<'a, W> {
 fn is_work(kind: Kind) -> bool {
     !matches!(
         kind,
-        Kind::Await | Kind::Interfere | Kind::Time | Kind::Extent | Kind::Value | Kind::Branches | Kind::Name | Kind::Lost
+        Kind::Await
+            | Kind::Interfere
+            | Kind::Time
+            | Kind::Extent
+            | Kind::Value
+            | Kind::Branches
+            | Kind::Name
+            | Kind::Lost
     )
 }
 
@@ -326,7 +333,8 @@ mod tests {
 
     #[test]
     fn spans_that_overlap_are_split() {
-        let events = [event(Kind::Acquire, 1), event(Kind::Acquire, 2), event(Kind::Release, 1), event(Kind::Release, 2)];
+        let events =
+            [event(Kind::Acquire, 1), event(Kind::Acquire, 2), event(Kind::Release, 1), event(Kind::Release, 2)];
         assert_eq!(shape(false, &events), "+l1 +l2 -l2 -l1 +l2 -l2");
     }
 

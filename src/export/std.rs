@@ -19,8 +19,8 @@
 
 mod cuts;
 mod handover;
-mod lives;
 mod liveness;
+mod lives;
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -31,8 +31,8 @@ use crate::event::{Event, Kind, Mode, ThreadId};
 use crate::trace::memory::Memory;
 use cuts::Cuts;
 use handover::{HandOvers, Point, Step};
-use lives::Lives;
 use liveness::Liveness;
+use lives::Lives;
 
 /// A lock, by the number of its life.
 type Lock = u32;
@@ -305,8 +305,11 @@ impl<W: Write> Translator<W> {
             // Who is still said to hold it gave it back unseen.
             self.release_by_all(lock, at)?;
         }
-        let parts: Vec<Option<ThreadId>> =
-            if is_reader { vec![Some(thread)] } else { std::iter::once(None).chain(readers.into_iter().map(Some)).collect() };
+        let parts: Vec<Option<ThreadId>> = if is_reader {
+            vec![Some(thread)]
+        } else {
+            std::iter::once(None).chain(readers.into_iter().map(Some)).collect()
+        };
         let names: Vec<u32> = parts.into_iter().map(|part| self.lock_name(lock, part, event.object)).collect();
         self.take(thread, &names, at)?;
         self.thread(thread).held.push(Held { lock, depth: 1, names });
@@ -318,9 +321,10 @@ impl<W: Write> Translator<W> {
     fn is_held_by_writer(&self, lock: Lock) -> bool {
         let Some(&name) = self.lock_names.get(&(lock, None)) else { return false };
         let holders = self.holders.get(&lock).map_or(&[][..], Vec::as_slice);
-        holders.iter().filter_map(|holder| self.threads.get(holder)).any(|thread| {
-            thread.held.iter().any(|held| held.lock == lock && held.names.contains(&name))
-        })
+        holders
+            .iter()
+            .filter_map(|holder| self.threads.get(holder))
+            .any(|thread| thread.held.iter().any(|held| held.lock == lock && held.names.contains(&name)))
     }
 
     fn release(&mut self, thread: ThreadId, lock: Lock, address: u64, at: Location) -> io::Result<()> {
@@ -404,6 +408,13 @@ impl<W: Write> Translator<W> {
 fn is_told(kind: Kind) -> bool {
     !matches!(
         kind,
-        Kind::Refused | Kind::Start | Kind::Lost | Kind::Extent | Kind::Value | Kind::Branches | Kind::Name | Kind::Time
+        Kind::Refused
+            | Kind::Start
+            | Kind::Lost
+            | Kind::Extent
+            | Kind::Value
+            | Kind::Branches
+            | Kind::Name
+            | Kind::Time
     )
 }

@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::options::Options;
 use crate::report::finding::Frame;
-use crate::report::image::{Image, SourceFrame, Symbol};
+use crate::report::image::{self, Image, SourceFrame, Symbol};
 use crate::report::modules::{ModuleMap, Place};
 
 /// What `/proc/PID/maps` appends to the path of a file that is no longer there (or was replaced by a new build).
@@ -35,6 +35,8 @@ pub struct Symbols {
     images: FxHashMap<(Arc<str>, u64), Option<Image>>,
     frames: FxHashMap<Place, Arc<[Frame]>>,
     functions: FxHashMap<Place, Option<Symbol>>,
+    /// Build ids that files must have, by path. Another build would give wrong names.
+    expected: FxHashMap<String, String>,
 }
 
 impl Symbols {
@@ -48,7 +50,13 @@ impl Symbols {
             images: FxHashMap::default(),
             frames: FxHashMap::default(),
             functions: FxHashMap::default(),
+            expected: FxHashMap::default(),
         }
+    }
+
+    /// Uses the file at `path` only if it has this build id.
+    pub fn expect(&mut self, path: &str, build_id: &str) {
+        self.expected.insert(path.to_owned(), build_id.to_owned());
     }
 
     /// Takes `map` as the newer memory map of the same process.
@@ -140,10 +148,11 @@ impl Symbols {
     }
 
     fn image(&mut self, place: &Place) -> Option<&Image> {
-        let Symbols { images, debug_path, enabled, .. } = self;
+        let Symbols { images, debug_path, enabled, expected, .. } = self;
         let open = || {
             let path = &*place.module;
-            let is_readable = *enabled && !path.ends_with(DELETED);
+            let is_expected = |id: &String| image::build_id(Path::new(path)).as_ref() == Some(id);
+            let is_readable = *enabled && !path.ends_with(DELETED) && expected.get(path).is_none_or(is_expected);
             is_readable.then(|| guarded(|| Image::open(Path::new(path), debug_path)).flatten()).flatten()
         };
         images.entry((Arc::clone(&place.module), place.inode)).or_insert_with(open).as_ref()

@@ -64,13 +64,7 @@ pub unsafe fn unmap(address: *mut c_void, size: usize) -> c_int {
 
 /// # Safety
 /// As for `mremap`.
-pub unsafe fn remap(
-    address: *mut c_void,
-    old_size: usize,
-    size: usize,
-    flags: c_int,
-    to: *mut c_void,
-) -> *mut c_void {
+pub unsafe fn remap(address: *mut c_void, old_size: usize, size: usize, flags: c_int, to: *mut c_void) -> *mut c_void {
     // SAFETY: the contract.
     answer(unsafe { call(libc::SYS_mremap, [address.addr(), old_size, size, flags as usize, to.addr(), 0]) })
 }

@@ -28,7 +28,9 @@ mod trace_directory;
 mod worker;
 
 pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
-pub use recording::{allocated, freeing, access_refused, access_slowly, get_ready, atomic, is_recording, recording, Operation};
+pub use recording::{
+    Operation, access_refused, access_slowly, allocated, atomic, freeing, get_ready, is_recording, recording,
+};
 
 use crate::options::Options;
 use crate::report::sink::{GuardedStderr, Sinks};

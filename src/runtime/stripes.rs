@@ -17,8 +17,7 @@ struct Stripe {
     holder: AtomicU32,
 }
 
-static STRIPE: [Stripe; STRIPES] =
-    [const { Stripe { next: AtomicU64::new(0), holder: AtomicU32::new(0) } }; STRIPES];
+static STRIPE: [Stripe; STRIPES] = [const { Stripe { next: AtomicU64::new(0), holder: AtomicU32::new(0) } }; STRIPES];
 
 static TAKEN_OVER: AtomicU64 = AtomicU64::new(0);
 

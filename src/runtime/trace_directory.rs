@@ -1,7 +1,7 @@
 //! The begin of a recording: its directory, made by the thread that creates the program's first thread.
 
 use super::slabs::Slabs;
-use super::{chunk, early, options, say, start_directory};
+use super::{early, options, say, start_directory};
 use crate::report::json::{Start, strings};
 use crate::trace::meta::Meta;
 use crate::trace::slots;
@@ -50,9 +50,10 @@ impl Recording {
             early_locks: early::take(),
             ..Meta::default()
         };
-        let chunks = directory.join(slots::FILE);
-        let head = slots::head(meta.trace_id, chunk::BYTES as u32);
-        fs::write(&chunks, head)?;
+        let chunks = directory.join(slots::SLOTS);
+        let mut head = slots::head(meta.trace_id).to_vec();
+        head.resize(slots::SLOTS_AT, 0);
+        fs::write(&chunks, &head)?;
         let slabs = Slabs::in_file(&chunks, head.len() as u64);
         Ok((Recording { directory, meta }, slabs))
     }

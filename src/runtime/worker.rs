@@ -208,13 +208,14 @@ struct LiveModules {
 }
 
 impl Modules for LiveModules {
-    fn changed(&mut self, events: u64) -> Option<String> {
-        let map = map_of_this_process().filter(|map| *map != self.last)?;
-        self.last.clone_from(&map);
-        if let Some(untold) = &mut self.untold {
-            untold.push((events, map.clone()));
+    fn news(&mut self, events: u64, take: &mut dyn FnMut(&str)) {
+        if let Some(map) = map_of_this_process().filter(|map| *map != self.last) {
+            take(&map);
+            if let Some(untold) = &mut self.untold {
+                untold.push((events, map.clone()));
+            }
+            self.last = map;
         }
-        Some(map)
     }
 }
 
@@ -409,9 +410,7 @@ impl Worker {
 
     /// Notes which modules the process has now.
     fn look_at_modules(&mut self) {
-        if let Some(map) = self.modules.changed(self.monitor.events()) {
-            self.monitor.replace_modules(&map);
-        }
+        self.monitor.look_at_modules(&mut self.modules);
         self.tell_modules();
     }
 

@@ -37,7 +37,9 @@ impl Memory {
                 self.blocks.insert(event.object, size);
                 let kept = match freed {
                     // What is resized in place lives on, as far as it was there.
-                    Some((address, old)) if address == event.object && event.detail() == memory::RESIZED => old.min(size),
+                    Some((address, old)) if address == event.object && event.detail() == memory::RESIZED => {
+                        old.min(size)
+                    }
                     _ => 0,
                 };
                 Some(event.object.saturating_add(kept)..event.object.saturating_add(size))

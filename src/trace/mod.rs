@@ -27,5 +27,5 @@ pub mod late;
 pub mod memory;
 pub mod meta;
 pub mod reader;
-pub mod writer;
 pub mod thin;
+pub mod writer;

@@ -29,7 +29,8 @@ impl Lives {
         if addresses.is_empty() {
             return Vec::new();
         }
-        let ended: Vec<(u64, u32)> = self.by_address.range(addresses).map(|(&address, &life)| (address, life)).collect();
+        let ended: Vec<(u64, u32)> =
+            self.by_address.range(addresses).map(|(&address, &life)| (address, life)).collect();
         ended.iter().for_each(|(address, _)| {
             self.by_address.remove(address);
         });

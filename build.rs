@@ -6,7 +6,7 @@ use std::path::PathBuf;
 fn main() {
     println!("cargo:rerun-if-changed=shim");
     cc::Build::new()
-        .files(["shim/thread.c", "shim/wait.c"])
+        .files(["shim/access.c", "shim/thread.c", "shim/wait.c"])
         .std("gnu11")
         .opt_level(2)
         .flag("-fvisibility=hidden")

@@ -2,6 +2,7 @@
 #ifndef AVMON_SHIM_H
 #define AVMON_SHIM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* One function invocation on a thread's shadow stack. */
@@ -28,11 +29,13 @@ struct avmon_tls {
     struct avmon_frame *end;
     struct avmon_frame *base;
     struct avmon_frame *published;
-    uint64_t overflow;
+    struct avmon_chunk *chunk; /* where the next event goes; its first word counts its events */
+    uint64_t gate;             /* not 0: record nothing, see tls.rs for the bits */
+    uint32_t owes;             /* not 0: a recording must say something before the next event */
+    uint32_t branches;         /* basic blocks that were entered since the last recorded access */
 
-    const void *chunk; /* where the next event goes; its first word counts its events */
-    uint64_t gate;     /* not 0: record nothing, see tls.rs for the bits */
-    uint32_t fenced;   /* a release fence was executed: relaxed stores order too */
+    uint64_t overflow;
+    uint32_t fenced; /* a release fence was executed: relaxed stores order too */
     uint32_t pending_count;
     uint32_t cancelled; /* set by the thread that cancels this one */
     uint32_t lost;      /* events dropped since the last one that was recorded */
@@ -40,10 +43,32 @@ struct avmon_tls {
     uint64_t deferred_lock; /* a mutex whose acquire may turn out not to be worth recording, or 0 */
     uint64_t deferred_pc;
     uint64_t deferred_number; /* of its stripe, if nobody touched that since */
-    void *record; /* the thread's entry in the registry */
+    void *record;             /* the thread's entry in the registry */
     uint32_t os_thread_id;
-    void *fiber;   /* the fiber that runs on this thread, if the program uses fibers */
+    uint32_t written_size; /* how much was just written at `written` and is not told yet, in a recording with values */
+    uint64_t written;
+    uint64_t told_time; /* by the processor's clock, when the recording was last told the time */
+    void *fiber;        /* the fiber that runs on this thread, if the program uses fibers */
+} __attribute__((aligned(64)));
+
+/* One event, and a chunk of them: src/event.rs and src/runtime/chunk.rs. */
+struct avmon_event {
+    uint64_t head, object, pc;
 };
+
+#define AVMON_CHUNK_EVENTS 2728
+/* How many events ahead of the writer to ask for the memory. */
+#define AVMON_PREFETCH 24
+
+struct avmon_chunk {
+    uint32_t published;
+    uint32_t thread;
+    uint32_t serial;
+    struct avmon_event events[AVMON_CHUNK_EVENTS];
+};
+
+/* 1: everything that the program does is recorded, 2: with values. 0: only what the monitor needs. */
+extern uint32_t avmon_recording __attribute__((visibility("hidden")));
 
 /* The bits of the gate that are the stack pointer of the hook at work. */
 #define AVMON_BUSY UINT64_C(0x0000fffffffffff8)
@@ -53,10 +78,53 @@ extern const uint32_t avmon_full_chunk __attribute__((visibility("hidden")));
 
 extern __thread struct avmon_tls avmon_tls __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
+/* Codes of the events that C writes; src/interpose/tsan/access.rs asserts them. */
+enum { AVMON_ENTER = 0, AVMON_LEAVE = 1, AVMON_READ = 17, AVMON_WRITE = 18 };
+
+#define AVMON_LIKELY(x) __builtin_expect(!!(x), 1)
+#define AVMON_UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+/*
+ * Keeps the hooks of a signal handler out of what follows; the caller saw that the gate is open. The address is one below the
+ * hook's caller, so that a jump back into that caller is known to have left the hook.
+ */
+#define AVMON_SHUT_GATE(t)                                                                                            \
+    do {                                                                                                              \
+        (t)->gate = (uintptr_t)__builtin_dwarf_cfa() - sizeof(uintptr_t);                                             \
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);                                                                      \
+    } while (0)
+
+static inline void avmon_open_gate(struct avmon_tls *t) {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    t->gate = 0;
+}
+
+/* Whether an event of a recording can simply be appended. */
+static inline int avmon_is_ready(const struct avmon_tls *t) {
+    return AVMON_LIKELY(t->chunk->published < AVMON_CHUNK_EVENTS) && AVMON_LIKELY(t->owes == 0);
+}
+
+/* Behind the shut gate, and with room. */
+static inline void avmon_append(struct avmon_tls *t, uint64_t head, uint64_t object, uint64_t pc) {
+    struct avmon_chunk *chunk = t->chunk;
+    uint32_t index = chunk->published;
+    struct avmon_event *event = &chunk->events[index];
+    __asm__ volatile("prefetchw %0" : : "m"(event[AVMON_PREFETCH]));
+    event->head = head;
+    event->object = object;
+    event->pc = pc;
+    __atomic_store_n(&chunk->published, index + 1, __ATOMIC_RELEASE);
+}
+
 /* Rust side, called from C. None of them unwinds. */
 #define AVMON_PRIVATE __attribute__((visibility("hidden")))
 AVMON_PRIVATE int avmon_stack_begin(void);
 AVMON_PRIVATE void avmon_hook_torn(void);
+AVMON_PRIVATE int avmon_get_ready(void);
+AVMON_PRIVATE void avmon_access_slowly(uint64_t head, uintptr_t address, uintptr_t pc);
+AVMON_PRIVATE void avmon_access_refused(void);
+AVMON_PRIVATE void avmon_volatile_read(uintptr_t address);
+AVMON_PRIVATE void avmon_volatile_write(uintptr_t address, uintptr_t pc);
 AVMON_PRIVATE void avmon_thread_begin(void *record);
 AVMON_PRIVATE int avmon_wait_begin(void *lock, uintptr_t pc);
 AVMON_PRIVATE void avmon_wait_end(void *condition, void *lock, int woken, int held, uintptr_t pc);

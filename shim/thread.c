@@ -1,16 +1,16 @@
 /* Runs in the program's threads: the hot thread state, function entry and exit, and the start of a thread. */
 #include "shim.h"
 
-#include <stddef.h>
-
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-
 const uint32_t avmon_full_chunk = UINT32_MAX;
 
-__thread struct avmon_tls avmon_tls = {.chunk = &avmon_full_chunk};
+uint32_t avmon_recording;
+
+/* Whatever a thread did before its first event of a recording is still to be said. */
+__thread struct avmon_tls avmon_tls = {.chunk = (struct avmon_chunk *)&avmon_full_chunk, .owes = 1};
 
 _Static_assert(sizeof(struct avmon_frame) == 24, "mirrored in tls.rs");
-_Static_assert(sizeof(struct avmon_tls) == 192, "mirrored in tls.rs");
+_Static_assert(sizeof(struct avmon_tls) == 256, "mirrored in tls.rs");
+_Static_assert(offsetof(struct avmon_chunk, events) == 16, "mirrored in chunk.rs");
 
 static inline void push(struct avmon_frame *frame, uintptr_t inside, uintptr_t call, uintptr_t sp) {
     frame->inside = inside;
@@ -24,27 +24,74 @@ static __attribute__((noinline)) void deep_entry(uintptr_t inside, uintptr_t cal
     struct avmon_tls *t = &avmon_tls;
     if (t->base != NULL) {
         t->overflow++;
-        /* Above every frame, so that the next exit takes the slow way and counts down instead of popping. */
-        t->low = t->end + 1;
+        /* With `low` here the next exit takes the slow way, and counts down instead of popping. Above every frame it also
+         * says that what was popped before is no longer known; unless nothing was. */
+        if (t->low != t->end)
+            t->low = t->end + 1;
     } else if (avmon_stack_begin()) {
         push(t->top, inside, call, sp);
     }
 }
 
-AVMON_PRIVATE void avmon_func_entry(uintptr_t call) {
+static inline void enter(uintptr_t inside, uintptr_t call, uintptr_t sp) {
     struct avmon_frame *frame = avmon_tls.top;
-    uintptr_t inside = (uintptr_t)__builtin_return_address(0), sp = (uintptr_t)__builtin_dwarf_cfa();
-    if (UNLIKELY(frame == avmon_tls.end))
+    if (AVMON_UNLIKELY(frame == avmon_tls.end))
         deep_entry(inside, call, sp);
     else
         push(frame, inside, call, sp);
+}
+
+/*
+ * The stack pointer at the function's begin, before it made room for its variables. Its return address is there, some words
+ * above; an older copy of that on the way, or giving up, makes the function's part of the stack look smaller than it is.
+ */
+static inline uintptr_t sp_at_entry(uintptr_t call, uintptr_t sp) {
+    const uintptr_t *word = (const uintptr_t *)sp;
+    for (int i = 0; i < 24; i++)
+        if (word[i] == call)
+            return (uintptr_t)(word + i + 1);
+    return sp;
+}
+
+/* An entry or exit that cannot be recorded now is told before the next event. */
+static __attribute__((noinline)) void record_entry(uintptr_t inside, uintptr_t call, uintptr_t sp) {
+    struct avmon_tls *t = &avmon_tls;
+    struct avmon_frame *frame = t->top;
+    if (AVMON_UNLIKELY(t->gate != 0 || frame == t->end)) {
+        enter(inside, call, sp);
+        t->owes = 1;
+        return;
+    }
+    AVMON_SHUT_GATE(t);
+    int ready = avmon_is_ready(t) || avmon_get_ready();
+    /* On the stack before it is filled: a signal handler pushes its own frames above it. */
+    t->top = frame + 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    push(frame, inside, call, sp);
+    if (AVMON_LIKELY(ready)) {
+        uint64_t depth = (uint64_t)(frame - t->base);
+        uint64_t place = sp_at_entry(call, sp) >> 4 & 0xfffffff;
+        avmon_append(t, AVMON_ENTER | depth << 16 | place << 36, inside, call);
+        t->low = t->published = frame + 1;
+    } else {
+        t->owes = 1;
+    }
+    avmon_open_gate(t);
+}
+
+AVMON_PRIVATE void avmon_func_entry(uintptr_t call) {
+    uintptr_t inside = (uintptr_t)__builtin_return_address(0), sp = (uintptr_t)__builtin_dwarf_cfa();
+    if (AVMON_UNLIKELY(avmon_recording != 0))
+        record_entry(inside, call, sp);
+    else
+        enter(inside, call, sp);
 }
 
 /* A pop below `low`, which is rare: most functions do not synchronise, and leave `low` at or under their frame. */
 static __attribute__((noinline)) void low_exit(void) {
     struct avmon_tls *t = &avmon_tls;
     if (t->overflow != 0) {
-        if (--t->overflow == 0)
+        if (--t->overflow == 0 && t->low > t->end)
             t->low = t->base; /* what was popped before the overflow is no longer known: all of it, to be safe */
         return;
     }
@@ -55,13 +102,38 @@ static __attribute__((noinline)) void low_exit(void) {
         t->low = t->top;
 }
 
-AVMON_PRIVATE void avmon_func_exit(void) {
+static inline void leave(void) {
     struct avmon_frame *top = avmon_tls.top;
-    if (UNLIKELY(top <= avmon_tls.low)) {
+    if (AVMON_UNLIKELY(top <= avmon_tls.low))
         low_exit();
+    else
+        avmon_tls.top = top - 1;
+}
+
+static __attribute__((noinline)) void record_exit(void) {
+    struct avmon_tls *t = &avmon_tls;
+    struct avmon_frame *top = t->top;
+    if (AVMON_UNLIKELY(t->gate != 0 || t->overflow != 0 || top == t->base)) {
+        leave();
+        t->owes = 1;
         return;
     }
-    avmon_tls.top = top - 1;
+    AVMON_SHUT_GATE(t);
+    if (AVMON_LIKELY(avmon_is_ready(t)) || avmon_get_ready()) {
+        avmon_append(t, AVMON_LEAVE | (uint64_t)(top - 1 - t->base) << 16, 0, 0);
+        t->top = t->low = t->published = top - 1;
+    } else {
+        leave();
+        t->owes = 1;
+    }
+    avmon_open_gate(t);
+}
+
+AVMON_PRIVATE void avmon_func_exit(void) {
+    if (AVMON_UNLIKELY(avmon_recording != 0))
+        record_exit();
+    else
+        leave();
 }
 
 /*
@@ -73,11 +145,13 @@ AVMON_PRIVATE void avmon_before_longjmp(const uintptr_t *environment) {
     __asm__("ror $17, %0\n\txor %%fs:0x30, %0" : "+r"(sp) : : "cc");
     struct avmon_tls *t = &avmon_tls;
     while (t->overflow != 0)
-        avmon_func_exit(); /* the frames that were too deep to keep are the innermost ones */
+        leave(); /* the frames that were too deep to keep are the innermost ones */
     while (t->top != t->base && t->top[-1].sp < sp)
-        avmon_func_exit();
+        leave();
+    t->owes = 1;
     /* A signal interrupted a hook, and its handler jumps out of it: nobody else will open the gate. */
     if ((t->gate & AVMON_BUSY) != 0 && (t->gate & AVMON_BUSY) < sp) {
+        t->low = t->base; /* it may have been in the middle of telling of a frame */
         t->gate &= ~AVMON_BUSY;
         avmon_hook_torn();
     }

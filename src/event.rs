@@ -108,11 +108,14 @@ kinds! {
     /// Memory of the size that the [`Kind::Extent`] before it tells begins a new life at `object`; `detail` is of
     /// [`memory`]. Numbered after the real allocation, on one stripe for all memory: blocks overlap those that were there before.
     Allocate = 23, true, "allocate";
-    /// The memory at `object` is about to end. Numbered before that, on the same stripe.
+    /// The memory at `object` is about to end: the block that began there, or as much as a [`Kind::Extent`] before it tells.
+    /// Numbered before that, on the same stripe.
     Free = 24, true, "free";
     /// The next event of this thread is about `number` bytes.
     Extent = 25, false, "extent";
-    /// What the access just before this one read or wrote: its first 16 bytes, in `object` and `pc`.
+    /// What the access just before this one read or wrote, if it was of no more than 16 bytes: in `object`, and in `pc` those
+    /// above eight. After an [`Kind::AtomicUpdate`] of up to eight bytes `object` is the new value and `pc` the old one; a wider
+    /// update has none.
     Value = 26, false, "value";
     /// `number` basic blocks were entered since the thread's last access. Only in front of atomic operations: plain accesses have
     /// room for it.
@@ -305,6 +308,23 @@ impl Event {
     #[must_use]
     pub const fn stack_pointer(&self) -> u64 {
         (self.number() >> 20) << 4
+    }
+
+    /// Thread `thread` is called `name`, of which 15 bytes are kept, as by the kernel.
+    #[must_use]
+    pub fn name(thread: ThreadId, name: &[u8]) -> Event {
+        let mut bytes = [0; 16];
+        let length = name.len().min(15);
+        bytes[..length].copy_from_slice(&name[..length]);
+        let [object, pc] = [0, 8].map(|at| u64::from_le_bytes(std::array::from_fn(|i| bytes[at + i])));
+        Event::new(Kind::Name, 0, u64::from(thread), object, pc)
+    }
+
+    /// The text of a `Name`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let bytes: Vec<u8> = [self.object, self.pc].into_iter().flat_map(u64::to_le_bytes).collect();
+        String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or(&[])).into_owned()
     }
 
     /// The bytes that an access touches; 0 if this is none.

@@ -12,6 +12,7 @@
 //! | [`runtime`] | lifecycle, thread registry, chunk buffer, worker thread |
 //! | [`order`] | per-thread streams to one legal order |
 //! | [`analysis`] | pure state machines over that order |
+//! | [`monitor`] | the online rules and their reports over one order: live, and over a trace |
 //! | [`trace`] | what a recording is made of: its thinning, its bytes, and the monitor's view of it |
 //! | [`export`] | traces for other tools |
 //! | [`report`] | findings: data, symbols, suppressions, text, JSON |
@@ -22,6 +23,7 @@ pub mod cli;
 pub mod event;
 pub mod export;
 pub mod interpose;
+pub mod monitor;
 pub mod options;
 pub mod order;
 pub mod report;

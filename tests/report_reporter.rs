@@ -11,9 +11,12 @@ use avmon::analysis::{AcquireSite, ErrorKind, Transaction, Violation};
 use avmon::event::{Mode, ThreadId};
 use avmon::options::Options;
 use avmon::report::finding::{BlockKind, Frame, Kind, Strength};
-use avmon::report::json::{self, Run};
-use avmon::report::reporter::{Process, Reporter, SetupError, ThreadInfo, Totals, Verdict};
+use avmon::report::json::{self, Run, Start};
+use avmon::report::modules::ModuleMap;
+use avmon::report::reporter::{Process, Reporter, SetupError, Totals, Verdict};
 use avmon::report::sink::{LogFile, Sinks};
+use avmon::report::symbols::Symbols;
+use avmon::report::threads::ThreadInfo;
 use report_common::{Told, Workshop, text};
 
 /// Every acquire is a mark. `outer` calls `append`, whose two acquires `update` can split.
@@ -114,11 +117,11 @@ impl Scene {
         let sinks = Sinks {
             stderr: Box::new(printed.clone()),
             color: false,
-            log: LogFile::new(Path::new("/"), &options.log_path, 4242),
+            log: Some(LogFile::new(Path::new("/"), &options.log_path, 4242)),
         };
-        let log = sinks.log.path().to_owned();
+        let log = sinks.log.as_ref().unwrap().path().to_owned();
         let symbols = self.workshop.symbols(&self.told);
-        Bench { reporter: Reporter::with_symbols(options, sinks, symbols).unwrap(), printed, log }
+        Bench { reporter: Reporter::new(options, sinks, Start::of_this_process(), symbols).unwrap(), printed, log }
     }
 }
 
@@ -577,7 +580,14 @@ fn files_that_are_wrong_stop_the_setup_with_the_place() {
     let path = text(&scene.workshop.path("bad"));
     let error = |options: Options| -> SetupError {
         let log = LogFile::new(Path::new("/"), &options.log_path, 1);
-        Reporter::new(&options, Sinks { stderr: Box::new(Printed::default()), color: false, log }).err().unwrap()
+        Reporter::new(
+            &options,
+            Sinks { stderr: Box::new(Printed::default()), color: false, log: Some(log) },
+            Start::of_this_process(),
+            Symbols::new(&options, ModuleMap::default()),
+        )
+        .err()
+        .unwrap()
     };
     let suppressions = error(Options { suppressions: path.clone(), ..Options::default() });
     assert_eq!(suppressions.to_string(), format!("{path}:2:15: empty template; write part of a name"));
@@ -600,8 +610,9 @@ fn a_log_that_nobody_asked_for_comes_with_the_first_finding() {
     let options = Options { log_path: String::new(), ..scene.options() };
     let printed = Printed::default();
     let log = LogFile::new(&scene.workshop.path(""), "", 4242);
-    let sinks = Sinks { stderr: Box::new(printed.clone()), color: false, log };
-    let reporter = Reporter::with_symbols(&options, sinks, scene.workshop.symbols(&scene.told)).unwrap();
+    let sinks = Sinks { stderr: Box::new(printed.clone()), color: false, log: Some(log) };
+    let reporter =
+        Reporter::new(&options, sinks, Start::of_this_process(), scene.workshop.symbols(&scene.told)).unwrap();
     let mut bench = Bench { reporter, printed, log: scene.workshop.path("avmon.log.4242") };
     bench.finish(&[]);
     assert!(!bench.log.exists());
@@ -640,10 +651,15 @@ fn colour_changes_nothing_but_colour() {
     let report = |color| {
         let options = Options { log_path: format!("{}/log{color}", scene.dir()), ..scene.options() };
         let printed = Printed::default();
-        let sinks =
-            Sinks { stderr: Box::new(printed.clone()), color, log: LogFile::new(Path::new("/"), &options.log_path, 1) };
+        let sinks = Sinks {
+            stderr: Box::new(printed.clone()),
+            color,
+            log: Some(LogFile::new(Path::new("/"), &options.log_path, 1)),
+        };
         let symbols = scene.workshop.symbols(&scene.told);
-        Reporter::with_symbols(&options, sinks, symbols).unwrap().violation(&scene.violation(ErrorKind::In), &scene);
+        Reporter::new(&options, sinks, Start::of_this_process(), symbols)
+            .unwrap()
+            .violation(&scene.violation(ErrorKind::In), &scene);
         String::from_utf8(std::mem::take(&mut printed.0.lock().unwrap())).unwrap()
     };
     let (plain, coloured) = (report(false), report(true));

@@ -266,7 +266,7 @@ fn a_damaged_file_never_hurts() {
         for damaged in [&whole[..at], &bytes[..]] {
             std::fs::remove_file(copy.path("prog")).ok();
             std::fs::write(copy.path("prog"), damaged).unwrap();
-            let mut symbols = Symbols::with_modules(&copy.options(), ModuleMap::parse(&map));
+            let mut symbols = Symbols::new(&copy.options(), ModuleMap::parse(&map));
             let frames = symbols.call_frames(pc);
             assert!(frames.iter().all(|frame| frame.offset == frames[0].offset && frame.module.ends_with("/prog")));
             symbols.function(pc);

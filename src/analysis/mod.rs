@@ -5,6 +5,7 @@
 pub mod clock;
 pub mod sidetrack;
 pub mod stack;
+pub mod values;
 
 use crate::event::{Event, Mode, ThreadId};
 

@@ -59,14 +59,7 @@ impl Launch {
 /// The text of `AVMON_OPTIONS` for the program: what is in the environment, overridden by the settings.
 fn options_text<'a>(settings: impl Iterator<Item = (&'static str, &'a str)>) -> Result<String, Failure> {
     let inherited = std::env::var_os(options::VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
-    let mut items = vec![inherited];
-    for (name, value) in settings {
-        items.push(item(name, value).map_err(usage)?);
-    }
-    let (options, problems) = Options::parse(&items.join(":"));
-    if let Some(problem) = problems.first() {
-        return Err(usage(format!("{}: {problem}", options::VARIABLE)));
-    }
+    let (mut items, options) = options(vec![inherited], settings)?;
     check_rules(&options)?;
     check_log(&options.log_path)?;
     for (name, file) in files(&options) {
@@ -76,6 +69,21 @@ fn options_text<'a>(settings: impl Iterator<Item = (&'static str, &'a str)>) -> 
     }
     items.retain(|item| !item.is_empty());
     Ok(items.join(":"))
+}
+
+/// Texts of options and single settings together, the later ones over the earlier: as texts, and as options.
+pub fn options<'a>(
+    mut texts: Vec<String>,
+    settings: impl Iterator<Item = (&'static str, &'a str)>,
+) -> Result<(Vec<String>, Options), Failure> {
+    for (name, value) in settings {
+        texts.push(item(name, value).map_err(usage)?);
+    }
+    let (options, problems) = Options::parse(&texts.join(":"));
+    match problems.first() {
+        Some(problem) => Err(usage(format!("{}: {problem}", options::VARIABLE))),
+        None => Ok((texts, options)),
+    }
 }
 
 fn usage(text: String) -> Failure {

@@ -1,5 +1,6 @@
 //! The `avmon` command, one file per subcommand.
 
+mod check;
 pub mod compiler;
 mod completions;
 mod demo;
@@ -56,6 +57,7 @@ enum Command {
     Record(record::Record),
     Info(info::Info),
     Dump(dump::Dump),
+    Check(check::Check),
     Export(export::Export),
     Report(report::Report),
     /// Compile and link C for the monitor: gcc or clang, with the flags that are needed
@@ -141,6 +143,7 @@ impl Command {
             Command::Record(command) => command.execute(),
             Command::Info(command) => command.execute(),
             Command::Dump(command) => command.execute(),
+            Command::Check(command) => command.execute(),
             Command::Export(command) => command.execute(),
             Command::Report(command) => command.execute(),
             Command::Cc(_) => compile(Language::C),

@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::report::modules::ModuleMap;
 use crate::report::symbols::Symbols;
 use crate::trace::meta;
-use crate::trace::reader::{Merged, Problem, Trace};
+use crate::trace::reader::{self, Merged, Problem, Trace};
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -36,26 +36,46 @@ pub fn processes(directory: &Path) -> Vec<PathBuf> {
 
 /// Names for the addresses of a trace. Where two modules lay at one address in turn, the later one is named.
 pub fn symbols(trace: &Trace, symbolize: bool) -> Symbols {
-    let mut map = ModuleMap::parse("");
-    for snapshot in trace.modules() {
-        map.replace(&snapshot.maps);
-    }
     let (options, _) = Options::parse(&trace.meta().options);
-    Symbols::with_modules(&Options { symbolize, ..options }, map)
+    let mut symbols = Symbols::new(&Options { symbolize, ..options }, ModuleMap::default());
+    trace.modules().for_each(|snapshot| symbols.replace_modules(&snapshot.maps));
+    expect_modules(trace, &mut symbols);
+    symbols
+}
+
+/// Files that were built again since the recording have other names at its addresses: they are not used.
+pub fn expect_modules(trace: &Trace, symbols: &mut Symbols) {
+    for (path, build_id) in trace.modules().flat_map(|snapshot| snapshot.build_ids) {
+        symbols.expect(&path, &build_id);
+    }
 }
 
 /// Goes through all events in merged order.
-pub fn read(
+pub fn read(trace: &Trace, progress: Progress, sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>) -> Merged {
+    observed(progress, sink, |sink, progress| trace.merged(sink, progress))
+}
+
+/// Goes through what the live monitor saw, in the order in which it saw it.
+pub fn read_monitored(
     trace: &Trace,
+    progress: Progress,
+    sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>,
+) -> Merged {
+    observed(progress, sink, |sink, progress| trace.monitored(sink, progress))
+}
+
+/// Reads with a progress line.
+fn observed(
     mut progress: Progress,
     mut sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>,
+    read: impl FnOnce(reader::Sink, reader::Progress) -> Merged,
 ) -> Merged {
     let events = Cell::new(0);
     let mut counting = |thread, event: &Event| {
         events.set(events.get() + 1);
         sink(thread, event)
     };
-    trace.merged(&mut counting, &mut |bytes, all_bytes| progress.update(events.get(), bytes, all_bytes))
+    read(&mut counting, &mut |bytes, all_bytes| progress.update(events.get(), bytes, all_bytes))
 }
 
 /// Says on stderr what is missing from a trace.

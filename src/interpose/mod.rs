@@ -5,6 +5,7 @@ pub mod condition;
 pub mod export;
 pub mod io;
 pub mod lock;
+pub mod memory;
 pub mod process;
 pub mod real;
 pub mod shim;
@@ -16,6 +17,7 @@ use export::exports;
 
 /// Finds the real functions. The constructor calls it, or the first hook that runs before the constructor.
 pub fn resolve() {
+    memory::resolve();
     real::resolve_all();
     // SAFETY: no preconditions.
     unsafe { shim::avmon_resolve_waits() };
@@ -221,6 +223,7 @@ pub const TABLE: &[(&str, &[&str])] = &[
     ("process", PROCESS),
     ("signals", SIGNALS),
     ("channels", CHANNELS),
+    ("memory", memory::NAMES),
     ("functions", FUNCTIONS),
     ("accesses", tsan::access::NAMES),
     ("coverage", tsan::access::COVERAGE),

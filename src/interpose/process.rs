@@ -21,7 +21,7 @@ pub unsafe extern "C" fn quick_exit(status: c_int) -> ! {
 }
 
 pub unsafe extern "C" fn abort() -> ! {
-    let _ = process::finish(0);
+    process::finish_before_abort();
     // SAFETY: the program's own call.
     unsafe { real::abort()() }
 }

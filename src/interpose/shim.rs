@@ -18,6 +18,11 @@ macro_rules! callbacks {
 callbacks! {
     "avmon_stack_begin" => fiber::begin_stack;
     "avmon_hook_torn" => runtime::record::hook_torn;
+    "avmon_get_ready" => runtime::get_ready;
+    "avmon_access_slowly" => runtime::access_slowly;
+    "avmon_access_refused" => runtime::access_refused;
+    "avmon_volatile_read" => runtime::record::await_later_from_c;
+    "avmon_volatile_write" => runtime::record::signal_once_from_c;
     "avmon_thread_begin" => thread::begin;
     "avmon_wait_begin" => condition::wait_begin;
     "avmon_wait_end" => condition::wait_end;

@@ -6,10 +6,12 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::options;
 use crate::report::finding::{BlockKind, Finding, Kind, LockMode, Rung, Strength};
 
 /// The version of the log's schema.
@@ -24,6 +26,31 @@ pub struct Start {
     pub arguments: Vec<String>,
     pub options: String,
     pub time_ms: u64,
+}
+
+impl Start {
+    /// Of this process. From `/proc`, since the environment may be changed by the program meanwhile.
+    #[must_use]
+    pub fn of_this_process() -> Start {
+        let variable = format!("{}=", options::VARIABLE);
+        let environment = strings("/proc/self/environ");
+        Start {
+            version: VERSION,
+            pid: std::process::id(),
+            program: std::fs::read_link("/proc/self/exe").map(|path| path.display().to_string()).unwrap_or_default(),
+            arguments: strings("/proc/self/cmdline"),
+            options: environment.iter().find_map(|entry| entry.strip_prefix(&variable)).unwrap_or_default().to_owned(),
+            time_ms: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64,
+        }
+    }
+}
+
+/// The NUL-terminated strings that a file of `/proc` holds.
+#[must_use]
+pub fn strings(path: &str) -> Vec<String> {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    text.strip_suffix('\0').map(|t| t.split('\0').map(str::to_owned).collect()).unwrap_or_default()
 }
 
 /// How often a finding was seen.

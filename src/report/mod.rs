@@ -20,6 +20,7 @@
 //! | [`text`] | its printing |
 //! | [`json`] | the log: records, schema, validator, reader |
 //! | [`sink`] | where output goes without ever hitting a file of the program |
+//! | [`threads`] | the threads of a process, as its events tell of them |
 //! | [`reporter`] | what the monitor calls |
 
 pub mod demangle;
@@ -36,3 +37,4 @@ pub mod suppressions;
 pub mod symbols;
 pub mod template;
 pub mod text;
+pub mod threads;

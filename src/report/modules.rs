@@ -53,38 +53,23 @@ pub struct ModuleMap {
     live: Vec<Mapping>,
     /// What was mapped before and is no longer, oldest first.
     gone: Vec<Mapping>,
-    /// A map that was saved is of another process, or of another time.
-    is_saved: bool,
 }
 
 impl ModuleMap {
-    /// The map of this process.
+    /// The map of this process, as it is now.
     #[must_use]
     pub fn of_this_process() -> ModuleMap {
-        let mut map = ModuleMap::default();
-        map.refresh();
-        map
+        ModuleMap::parse(&map_of_this_process().unwrap_or_default())
     }
 
-    /// The map of a process from the saved text of its `/proc/PID/maps`.
+    /// The map of a process from the text of its `/proc/PID/maps`.
     #[must_use]
     pub fn parse(text: &str) -> ModuleMap {
-        ModuleMap { live: parse(text), gone: Vec::new(), is_saved: true }
+        ModuleMap { live: parse(text), gone: Vec::new() }
     }
 
-    /// Reads the map of this process again. What has gone since the last time is still found, as long as nothing else
-    /// took its place. If the map cannot be read, the old one stays. A saved map stays as it is.
-    pub fn refresh(&mut self) {
-        if self.is_saved {
-            return;
-        }
-        // Paths are bytes; one that is not UTF-8 must not hide all the others.
-        if let Ok(bytes) = std::fs::read("/proc/self/maps") {
-            self.replace(&String::from_utf8_lossy(&bytes));
-        }
-    }
-
-    /// Takes `text` as the newer map of the same process.
+    /// Takes `text` as the newer map of the same process. What has gone since the last one is still found, as long as nothing
+    /// else took its place.
     pub fn replace(&mut self, text: &str) {
         let old = std::mem::replace(&mut self.live, parse(text));
         for mapping in old {
@@ -113,6 +98,13 @@ impl ModuleMap {
             offset: address.wrapping_sub(mapping.base),
         })
     }
+}
+
+/// The text of this process's map. `None` if it cannot be read.
+#[must_use]
+pub fn map_of_this_process() -> Option<String> {
+    // Paths are bytes; one that is not UTF-8 must not hide all the others.
+    std::fs::read("/proc/self/maps").ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn parse(text: &str) -> Vec<Mapping> {

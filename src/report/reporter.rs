@@ -1,14 +1,14 @@
 //! What the monitor calls: takes violations, decides which are findings, prints and logs them.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::Violation;
 use crate::event::ThreadId;
-use crate::options::{self, Options};
+use crate::options::Options;
 use crate::report::finding::{Finding, Kind, Strength};
-use crate::report::json::{Count, Record, Start, Summary, VERSION};
+use crate::report::json::{Count, Record, Start, Summary};
 use crate::report::resolve::{resolve, transaction_name};
 use crate::report::rules::RulesError;
 use crate::report::sink::Sinks;
@@ -16,17 +16,7 @@ use crate::report::specification::Specification;
 use crate::report::suppressions::Suppressions;
 use crate::report::symbols::Symbols;
 use crate::report::text::{self, Closing, Look};
-
-/// What is known of a thread. Unknown addresses are 0, an unknown name is empty.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ThreadInfo {
-    pub name: String,
-    pub parent: Option<ThreadId>,
-    /// Return address of the call that created it.
-    pub created_at: u64,
-    /// Address of its start routine.
-    pub start_routine: u64,
-}
+use crate::report::threads::ThreadInfo;
 
 /// The process that violations come from.
 pub trait Process {
@@ -125,20 +115,16 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Reads the suppressions and the specification, and sees that a log that was asked for can be written.
-    pub fn new(options: &Options, sinks: Sinks) -> Result<Reporter, SetupError> {
-        Reporter::with_symbols(options, sinks, Symbols::new(options))
-    }
-
-    /// A reporter for the process that these symbols are of.
-    pub fn with_symbols(options: &Options, sinks: Sinks, symbols: Symbols) -> Result<Reporter, SetupError> {
+    /// A reporter for the process that `start` and `symbols` are of. Reads the suppressions and the specification, and sees
+    /// that a log that was asked for can be written.
+    pub fn new(options: &Options, sinks: Sinks, start: Start, symbols: Symbols) -> Result<Reporter, SetupError> {
         let mut reporter = Reporter {
             look: Look { color: sinks.color, strip_path_prefix: options.strip_path_prefix.clone() },
             options: options.clone(),
             symbols,
             specification: Specification::read(options)?,
             suppressions: Suppressions::read(options)?,
-            start: Some(start()),
+            start: Some(start),
             sinks,
             spots: FxHashMap::default(),
             ids: FxHashMap::default(),
@@ -147,23 +133,21 @@ impl Reporter {
             suppressed: 0,
             not_transactions: 0,
         };
-        if reporter.sinks.log.is_asked_for() {
-            let unwritable = |error| SetupError::Log { path: reporter.sinks.log.path().display().to_string(), error };
-            reporter.sinks.log.check_writable().map_err(unwritable)?;
+        if let Some(log) = reporter.sinks.log.as_ref().filter(|log| log.is_asked_for()) {
+            let unwritable = |error| SetupError::Log { path: log.path().display().to_string(), error };
+            log.check_writable().map_err(unwritable)?;
             reporter.log("");
         }
         Ok(reporter)
     }
 
-    /// Looks which modules the process has. A module that was never looked at while it was loaded has no name later.
-    pub fn refresh_modules(&mut self) {
-        self.symbols.refresh();
+    /// Takes a newer memory map of the process. A module that is in none of them has no name later.
+    pub fn replace_modules(&mut self, map: &str) {
+        self.symbols.replace_modules(map);
     }
 
     /// Takes a violation. The analysis hands over each [`Violation::key`] once and counts the repeats itself.
     pub fn violation(&mut self, violation: &Violation, process: &dyn Process) -> Verdict {
-        // Modules come and go; looking now gives the best chance that those of this violation are still there.
-        self.refresh_modules();
         let Reporter { symbols, specification, .. } = self;
         let Some(blamed) = specification.blame(violation, &mut |t| transaction_name(symbols, t)) else {
             self.not_transactions += 1;
@@ -282,7 +266,7 @@ impl Reporter {
 
     fn closing(&self, totals: &Totals) -> Closing {
         let strong = self.spots.values().filter(|spot| spot.strength == Strength::Strong);
-        let is_logged = self.start.is_none() && self.sinks.log.failures() == 0;
+        let log = self.sinks.log.as_ref().filter(|log| self.start.is_none() && log.failures() == 0);
         Closing {
             findings: self.strong(),
             blocks: strong.map(|spot| &spot.block).collect::<FxHashSet<_>>().len(),
@@ -292,15 +276,16 @@ impl Reporter {
             lost: totals.lost,
             unseen: totals.unseen,
             order_gaps: totals.order_gaps,
-            log: is_logged.then(|| self.sinks.log.path().display().to_string()),
+            log: log.map(|log| log.path().display().to_string()),
             suppressions: if self.options.print_suppressions { self.suppressions.used().collect() } else { Vec::new() },
         }
     }
 
     /// Appends to the log, whose first record goes along with the first line.
     fn log(&mut self, lines: &str) {
+        let Some(log) = &mut self.sinks.log else { return };
         let start = self.start.take().map(|start| Record::Start(start).to_line()).unwrap_or_default();
-        if let Err(message) = self.sinks.log.write(&(start + lines)) {
+        if let Err(message) = log.write(&(start + lines)) {
             self.print(&message);
         }
     }
@@ -317,22 +302,3 @@ const _: fn() = || {
     fn is_send<T: Send>() {}
     is_send::<Reporter>();
 };
-
-/// The first record of this process. From `/proc`, since the environment may be changed by the program meanwhile.
-fn start() -> Start {
-    let strings = |path: &str| -> Vec<String> {
-        let bytes = std::fs::read(path).unwrap_or_default();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        text.strip_suffix('\0').map(|t| t.split('\0').map(str::to_owned).collect()).unwrap_or_default()
-    };
-    let variable = format!("{}=", options::VARIABLE);
-    let environment = strings("/proc/self/environ");
-    Start {
-        version: VERSION,
-        pid: std::process::id(),
-        program: std::fs::read_link("/proc/self/exe").map(|path| path.display().to_string()).unwrap_or_default(),
-        arguments: strings("/proc/self/cmdline"),
-        options: environment.iter().find_map(|entry| entry.strip_prefix(&variable)).unwrap_or_default().to_owned(),
-        time_ms: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as u64,
-    }
-}

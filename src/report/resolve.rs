@@ -6,9 +6,10 @@ use crate::analysis::{AcquireSite, Transaction, Violation};
 use crate::event::ThreadId;
 use crate::report::finding::{Acquire, Block, BlockKind, Finding, Frame, Kind, Lock, Rung, Strength, Thread};
 use crate::report::modules::file_name;
-use crate::report::reporter::{Process, ThreadInfo};
+use crate::report::reporter::Process;
 use crate::report::specification::Specification;
 use crate::report::symbols::Symbols;
+use crate::report::threads::ThreadInfo;
 
 /// Code of the language's own library: where the C++ library takes a lock for its caller or starts a thread. Some of its
 /// names are too wild for the demangler.

@@ -115,6 +115,12 @@ impl LogFile {
         LogFile { path: directory.join(format!("{name}.{pid}")), asked_for, failures: 0 }
     }
 
+    /// The log at just this path.
+    #[must_use]
+    pub fn at(path: PathBuf) -> LogFile {
+        LogFile { path, asked_for: true, failures: 0 }
+    }
+
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -160,7 +166,7 @@ pub struct Sinks {
     pub stderr: Box<dyn Write + Send>,
     /// Whether they are coloured.
     pub color: bool,
-    pub log: LogFile,
+    pub log: Option<LogFile>,
 }
 
 impl Sinks {
@@ -170,13 +176,14 @@ impl Sinks {
         Sinks {
             color: wants_color(options.color, io::stderr().is_terminal(), std::env::var_os("NO_COLOR")),
             stderr: Box::new(stderr),
-            log: LogFile::new(directory, &options.log_path, std::process::id()),
+            log: Some(LogFile::new(directory, &options.log_path, std::process::id())),
         }
     }
 }
 
 /// By convention any text but the empty one in `NO_COLOR` means no.
-fn wants_color(option: Color, is_terminal: bool, no_color: Option<OsString>) -> bool {
+#[must_use]
+pub fn wants_color(option: Color, is_terminal: bool, no_color: Option<OsString>) -> bool {
     match option {
         Color::Always => true,
         Color::Never => false,

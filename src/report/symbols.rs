@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 
 use crate::options::Options;
 use crate::report::finding::Frame;
-use crate::report::image::{Image, SourceFrame, Symbol};
+use crate::report::image::{self, Image, SourceFrame, Symbol};
 use crate::report::modules::{ModuleMap, Place};
 
 /// What `/proc/PID/maps` appends to the path of a file that is no longer there (or was replaced by a new build).
@@ -35,18 +35,14 @@ pub struct Symbols {
     images: FxHashMap<(Arc<str>, u64), Option<Image>>,
     frames: FxHashMap<Place, Arc<[Frame]>>,
     functions: FxHashMap<Place, Option<Symbol>>,
+    /// Build ids that files must have, by path. Another build would give wrong names.
+    expected: FxHashMap<String, String>,
 }
 
 impl Symbols {
-    /// Names for this process.
-    #[must_use]
-    pub fn new(options: &Options) -> Symbols {
-        Symbols::with_modules(options, ModuleMap::of_this_process())
-    }
-
     /// Names for the process that had these modules.
     #[must_use]
-    pub fn with_modules(options: &Options, modules: ModuleMap) -> Symbols {
+    pub fn new(options: &Options, modules: ModuleMap) -> Symbols {
         Symbols {
             modules,
             debug_path: PathBuf::from(&options.debug_path),
@@ -54,12 +50,18 @@ impl Symbols {
             images: FxHashMap::default(),
             frames: FxHashMap::default(),
             functions: FxHashMap::default(),
+            expected: FxHashMap::default(),
         }
     }
 
-    /// Looks again which modules this process has.
-    pub fn refresh(&mut self) {
-        self.modules.refresh();
+    /// Uses the file at `path` only if it has this build id.
+    pub fn expect(&mut self, path: &str, build_id: &str) {
+        self.expected.insert(path.to_owned(), build_id.to_owned());
+    }
+
+    /// Takes `map` as the newer memory map of the same process.
+    pub fn replace_modules(&mut self, map: &str) {
+        self.modules.replace(map);
     }
 
     /// The module at `address`.
@@ -146,10 +148,11 @@ impl Symbols {
     }
 
     fn image(&mut self, place: &Place) -> Option<&Image> {
-        let Symbols { images, debug_path, enabled, .. } = self;
+        let Symbols { images, debug_path, enabled, expected, .. } = self;
         let open = || {
             let path = &*place.module;
-            let is_readable = *enabled && !path.ends_with(DELETED);
+            let is_expected = |id: &String| image::build_id(Path::new(path)).as_ref() == Some(id);
+            let is_readable = *enabled && !path.ends_with(DELETED) && expected.get(path).is_none_or(is_expected);
             is_readable.then(|| guarded(|| Image::open(Path::new(path), debug_path)).flatten()).flatten()
         };
         images.entry((Arc::clone(&place.module), place.inode)).or_insert_with(open).as_ref()
@@ -187,7 +190,7 @@ mod tests {
     use super::*;
 
     fn over(map: &str) -> Symbols {
-        Symbols::with_modules(&Options::default(), ModuleMap::parse(map))
+        Symbols::new(&Options::default(), ModuleMap::parse(map))
     }
 
     #[test]
@@ -215,7 +218,7 @@ mod tests {
     fn a_panic_in_a_reader_costs_only_that_module() {
         let exe = std::env::current_exe().unwrap();
         let here = a_panic_in_a_reader_costs_only_that_module as *const () as u64;
-        let mut symbols = Symbols::new(&Options::default());
+        let mut symbols = Symbols::new(&Options::default(), ModuleMap::of_this_process());
         let place = symbols.place(here).unwrap();
         assert_eq!(*place.module, *exe.to_str().unwrap());
         assert!(symbols.ask(&place, |_, _| -> u32 { panic!("on purpose") }).is_none());
@@ -225,7 +228,8 @@ mod tests {
     #[test]
     fn without_symbolize_nothing_is_opened() {
         let here = without_symbolize_nothing_is_opened as *const () as u64;
-        let mut symbols = Symbols::new(&Options { symbolize: false, ..Options::default() });
+        let mut symbols =
+            Symbols::new(&Options { symbolize: false, ..Options::default() }, ModuleMap::of_this_process());
         let frames = symbols.frames(here);
         assert_eq!((frames[0].function.as_ref(), frames[0].line), (None, None));
         assert!(!frames[0].module.is_empty());

@@ -10,7 +10,7 @@ use crate::event::{Event, ThreadId};
 use std::sync::atomic::Ordering;
 
 /// Bytes of a chunk in the program.
-pub const BYTES: usize = 16 * 1024;
+pub const BYTES: usize = 64 * 1024;
 /// Events that fit into one.
 pub const EVENTS: usize = (BYTES - 64) / size_of::<Event>();
 
@@ -25,6 +25,8 @@ pub struct Chunk<const N: usize = EVENTS> {
     pub(super) serial: Cell<u32>,
     pub(super) slots: [Cell<Event>; N],
 }
+
+const _: () = assert!(EVENTS == 2728 && PREFETCH == 24, "mirrored in shim.h");
 
 // SAFETY: the protocol in the module's comment: slots below `published` are never written again while they are
 // readable, and the other fields change only while one side owns the whole chunk.
@@ -43,6 +45,14 @@ impl<const N: usize> Chunk<N> {
             self.thread.set(thread);
             self.serial.set(serial);
         }
+        self.published.store(0, Ordering::Release);
+    }
+
+    /// Says that its events were written elsewhere. A reader of the trace takes those of all other chunks from here.
+    ///
+    /// # Safety
+    /// The caller owns the chunk.
+    pub unsafe fn retire(&self) {
         self.published.store(0, Ordering::Release);
     }
 

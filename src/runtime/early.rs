@@ -29,7 +29,7 @@ pub extern "C" fn remember(kind: Kind, lock: u64, pc: u64) {
     }
 }
 
-/// The sites, for the analysis; called once, when recording begins.
-pub fn take() -> FxHashMap<u64, u64> {
-    SITES.try_lock().ok().and_then(|mut sites| sites.take()).unwrap_or_default()
+/// Lock and site of each, for the analysis; called once, when recording begins.
+pub fn take() -> Vec<(u64, u64)> {
+    SITES.try_lock().ok().and_then(|mut sites| sites.take()).unwrap_or_default().into_iter().collect()
 }

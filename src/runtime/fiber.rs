@@ -1,5 +1,6 @@
 //! Function stacks, and fibers: several of them that take turns on one thread.
 
+use super::mapping;
 use super::record::{record, with_gate};
 use super::signals::Blocked;
 use super::state::{self, State};
@@ -24,24 +25,15 @@ pub struct Fiber {
 }
 
 fn map_stack() -> Option<*mut Frame> {
-    // SAFETY: a new anonymous mapping; pages that are never touched cost nothing.
-    let address = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            BYTES,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    (address != libc::MAP_FAILED).then_some(address.cast())
+    // Pages that are never touched cost nothing.
+    let address = mapping::map_anonymous(BYTES);
+    (!address.is_null()).then_some(address.cast())
 }
 
 fn unmap_stack(base: *mut Frame) {
     if !base.is_null() {
         // SAFETY: mapped by `map_stack`, and no pointer into it is left.
-        unsafe { libc::munmap(base.cast(), BYTES) };
+        unsafe { mapping::unmap(base.cast(), BYTES) };
     }
 }
 
@@ -58,6 +50,7 @@ pub extern "C" fn begin_stack() -> libc::c_int {
                 (*t).low = base;
                 (*t).base = base;
                 (*t).published = base;
+                (*t).owes = 1;
                 (*t).end = base.add(FRAMES);
                 true
             }
@@ -225,6 +218,7 @@ pub unsafe fn switch(fiber: *mut Fiber) {
             (*fiber).base = std::ptr::null_mut();
             (*t).low = (*t).base;
             (*t).published = (*t).base;
+            (*t).owes = 1;
             (*t).fiber = fiber;
         }
     });

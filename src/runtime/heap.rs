@@ -1,6 +1,7 @@
 //! The monitor's own heap. Inside somebody else's program we must not use theirs: its `malloc` may be what called
 //! us, may be broken by the bug under test, and its figures are the user's.
 
+use super::mapping;
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,11 +9,52 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// dlmalloc over our own mappings, behind a spin lock: few allocations, most of them by the worker.
 pub struct Heap {
     locked: AtomicBool,
-    inner: UnsafeCell<dlmalloc::Dlmalloc>,
+    inner: UnsafeCell<Dlmalloc>,
 }
 
 // SAFETY: `inner` is only touched between `lock` and `unlock`.
 unsafe impl Sync for Heap {}
+
+type Dlmalloc = dlmalloc::Dlmalloc<Mappings>;
+
+/// Where the heap gets its memory. Not from the C library's functions: those have hooks, and the heap's lock is held here.
+struct Mappings;
+
+// SAFETY: mappings belong to the process, not to a thread; each function does what the trait says.
+unsafe impl dlmalloc::Allocator for Mappings {
+    fn alloc(&self, size: usize) -> (*mut u8, usize, u32) {
+        (mapping::map_anonymous(size).cast(), size, 0)
+    }
+
+    fn remap(&self, address: *mut u8, old_size: usize, size: usize, can_move: bool) -> *mut u8 {
+        let flags = if can_move { libc::MREMAP_MAYMOVE } else { 0 };
+        // SAFETY: a mapping of `alloc`'s, which the heap wants changed.
+        let moved = unsafe { mapping::remap(address.cast(), old_size, size, flags, std::ptr::null_mut()) };
+        if moved == libc::MAP_FAILED { std::ptr::null_mut() } else { moved.cast() }
+    }
+
+    fn free_part(&self, address: *mut u8, old_size: usize, size: usize) -> bool {
+        // SAFETY: the end of a mapping of `alloc`'s, which the heap does not use any more.
+        unsafe { mapping::unmap(address.add(size).cast(), old_size - size) == 0 }
+    }
+
+    fn free(&self, address: *mut u8, size: usize) -> bool {
+        // SAFETY: a mapping of `alloc`'s, which the heap does not use any more.
+        unsafe { mapping::unmap(address.cast(), size) == 0 }
+    }
+
+    fn can_release_part(&self, _flags: u32) -> bool {
+        true
+    }
+
+    fn allocates_zeros(&self) -> bool {
+        true
+    }
+
+    fn page_size(&self) -> usize {
+        4096
+    }
+}
 
 /// What is left when memory is out (a limit on the address space, most often): enough for the program's threads to get out
 /// of the hooks that they are in, while the monitor switches itself off. Rust would end the process.
@@ -53,7 +95,7 @@ const FORK_TRIES: u32 = 100_000;
 impl Heap {
     #[must_use]
     pub const fn new() -> Heap {
-        Heap { locked: AtomicBool::new(false), inner: UnsafeCell::new(dlmalloc::Dlmalloc::new()) }
+        Heap { locked: AtomicBool::new(false), inner: UnsafeCell::new(Dlmalloc::new_with_allocator(Mappings)) }
     }
 
     fn try_lock(&self) -> bool {
@@ -64,7 +106,7 @@ impl Heap {
         self.locked.store(false, Ordering::Release);
     }
 
-    fn with<R>(&self, work: impl FnOnce(&mut dlmalloc::Dlmalloc) -> R) -> R {
+    fn with<R>(&self, work: impl FnOnce(&mut Dlmalloc) -> R) -> R {
         let mut tries = 0u32;
         while !self.try_lock() {
             tries += 1;

@@ -10,24 +10,33 @@ mod environment;
 pub mod fiber;
 mod futex;
 mod heap;
+pub mod mapping;
 mod pipeline;
 pub mod process;
 pub mod record;
+mod recorder;
+mod recording;
 pub mod registry;
 pub mod signals;
+mod slabs;
 pub mod state;
+pub mod stripes;
 mod sync;
 mod tasks;
 pub mod tls;
+mod trace_directory;
 mod worker;
 
 pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
+pub use recording::{
+    Operation, access_refused, access_slowly, allocated, atomic, freeing, get_ready, is_recording, recording,
+};
 
 use crate::options::Options;
 use crate::report::sink::{GuardedStderr, Sinks};
 use once_cell::sync::OnceCell;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[global_allocator]
 static HEAP: heap::Heap = heap::Heap::new();
@@ -42,6 +51,11 @@ pub fn options() -> &'static Options {
 
 /// How the process started: stderr as it was then, and the directory.
 static START: OnceCell<(GuardedStderr, PathBuf)> = OnceCell::new();
+
+/// The directory in which the process started.
+fn start_directory() -> &'static Path {
+    START.get().map_or(Path::new(""), |(_, directory)| directory)
+}
 
 /// Where reports go.
 fn sinks() -> Sinks {

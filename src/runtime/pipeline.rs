@@ -2,7 +2,10 @@
 
 use super::chunk::{BYTES, Chunk};
 use super::signals::Blocked;
+use super::slabs::Slabs;
+use super::trace_directory::Recording;
 use super::{futex, state};
+use crate::options::Options;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -25,18 +28,23 @@ pub struct Pipeline {
     /// channel that is waited for allocates from the program's heap, and cannot be woken from a signal handler.
     news: AtomicU32,
     worker_waits: AtomicBool,
+    slabs: Slabs,
     free: Mutex<Free>,
     /// Chunks that were sent and not given back yet. Only these are bounded: a chunk that its thread still fills comes
     /// back when the program likes, so waiting for one could be waiting for ever.
     in_transit: AtomicU32,
     most_in_transit: u32,
     lossy: bool,
+    recording: Option<Recording>,
     /// Advances whenever a chunk becomes free, for threads that wait for one.
     freed: AtomicU32,
     waiting: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Chunk>() <= BYTES);
+
+/// So many chunks are worth the worker's while.
+const ENOUGH_TO_WAKE: usize = 4;
 
 /// Chunks are mapped this many at a time.
 const SLAB: usize = 16;
@@ -62,22 +70,29 @@ pub fn uninstall() {
 
 impl Pipeline {
     #[must_use]
-    pub fn new(buffer_mb: u32, lossy: bool) -> Pipeline {
+    pub fn new(options: &Options, recording: Option<Recording>, slabs: Slabs) -> Pipeline {
         let (to_worker, from_threads) = unbounded();
-        let most_in_transit =
-            (u64::from(buffer_mb.max(1)) * 1024 * 1024 / BYTES as u64).min(u64::from(u32::MAX)) as u32;
+        let buffer = u64::from(options.buffer_mb.max(1)) << 20;
+        let most_in_transit = (buffer / BYTES as u64).min(u64::from(u32::MAX)) as u32;
         Pipeline {
             to_worker,
             from_threads,
             news: AtomicU32::new(0),
             worker_waits: AtomicBool::new(false),
+            slabs,
             free: Mutex::default(),
             in_transit: AtomicU32::new(0),
             most_in_transit,
-            lossy,
+            lossy: options.lossy,
+            recording,
             freed: AtomicU32::new(0),
             waiting: AtomicU32::new(0),
         }
+    }
+
+    /// The trace that is recorded, if one is.
+    pub fn recording(&self) -> Option<&Recording> {
+        self.recording.as_ref()
     }
 
     /// The chunks that were sent.
@@ -90,7 +105,10 @@ impl Pipeline {
         self.in_transit.fetch_add(1, Ordering::Relaxed);
         // Cannot fail: this pipeline holds the receiver.
         let _ = self.to_worker.send(chunk);
-        self.wake_worker();
+        // To wake somebody takes as long as to record hundreds of events; the worker looks by itself before long.
+        if self.from_threads.len() >= ENOUGH_TO_WAKE || self.is_short() {
+            self.wake_worker();
+        }
     }
 
     /// Lets the worker look at its requests and chunks now. Safe in signal handlers.
@@ -162,28 +180,19 @@ impl Pipeline {
     }
 
     fn map_slab(&self) -> bool {
-        let bytes = SLAB * BYTES;
-        // SAFETY: a new anonymous mapping, page-aligned and so aligned enough for a chunk.
-        let address = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if address == libc::MAP_FAILED {
-            return false;
-        }
+        let Some(slab) = self.slabs.map(SLAB * BYTES) else { return false };
         let mut free = self.free_chunks();
         free.mapped += SLAB;
         let missing = free.mapped - free.stack.len();
         free.stack.reserve(missing);
         // SAFETY: inside the mapping, aligned, zeroed (a valid empty chunk), and never unmapped.
-        free.stack.extend((0..SLAB).map(|i| unsafe { &*address.byte_add(i * BYTES).cast::<Chunk>() }));
+        free.stack.extend((0..SLAB).map(|i| unsafe { &*slab.byte_add(i * BYTES).cast::<Chunk>() }));
         true
+    }
+
+    /// Whether chunks of a recording had to be taken from where a killed program loses them.
+    pub fn has_fleeting_chunks(&self) -> bool {
+        self.slabs.is_short()
     }
 
     /// Memory that chunks took.

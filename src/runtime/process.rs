@@ -3,8 +3,9 @@
 use super::pipeline::{self, Pipeline};
 use super::state::{self, ARMED_PROCESS, State};
 use super::tls::{Tls, tls};
-use super::{HEAP, fiber, futex, record, registry, signals, tasks, worker};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use super::trace_directory::Recording;
+use super::{HEAP, fiber, futex, record, registry, signals, stripes, tasks, worker};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 unsafe extern "C" {
@@ -64,8 +65,13 @@ pub fn start() {
     }
     let _blocked = signals::Blocked::new();
     let options = super::options();
-    pipeline::install(Pipeline::new(options.buffer_mb, options.lossy));
+    let (recording, slabs) = Recording::begin().unzip();
+    let is_recorded = recording.is_some();
+    pipeline::install(Pipeline::new(options, recording, slabs.unwrap_or_default()));
     state::set_state(State::Running);
+    if is_recorded {
+        record::start_recording(options.trace_values);
+    }
     if let Err(code) = worker::spawn() {
         state::set_state(State::Dead);
         let reason = std::io::Error::from_raw_os_error(code);
@@ -170,10 +176,12 @@ unsafe extern "C" fn after_fork_in_child() {
     }
     ARMED_PROCESS.store(std::process::id(), Ordering::Relaxed);
     STARTING.store(false, Ordering::Relaxed);
+    ENDING.store(UNKNOWN, Ordering::Relaxed);
     pipeline::uninstall();
     // SAFETY: a forked child has one thread.
     unsafe { registry::forget_all() };
-    record::reset_numbers();
+    record::stop_recording();
+    stripes::reset();
     worker::forget();
     let monitored = record::forget_thread() && sound && was != State::Dead && super::options().follow_fork;
     state::set_state(if monitored { State::Armed } else { State::Dead });
@@ -191,9 +199,35 @@ extern "C" fn at_exit(status: libc::c_int, _argument: *mut libc::c_void) {
     }
 }
 
+/// How the process ends, as far as it is known: an exit status, or `SIGNALLED` plus the number of a signal.
+static ENDING: AtomicI32 = AtomicI32::new(UNKNOWN);
+const UNKNOWN: i32 = -1;
+const SIGNALLED: i32 = 256;
+
+/// The exit status, or the signal that ends the process, for its trace.
+#[must_use]
+pub fn ending() -> (Option<i32>, Option<i32>) {
+    match ENDING.load(Ordering::Relaxed) {
+        UNKNOWN => (None, None),
+        signal @ SIGNALLED.. => (None, Some(signal - SIGNALLED)),
+        status => (Some(status), None),
+    }
+}
+
+fn set_ending(ending: i32) {
+    let _ = ENDING.compare_exchange(UNKNOWN, ending, Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// Lets the worker finish, because the process aborts.
+pub fn finish_before_abort() {
+    set_ending(SIGNALLED + libc::SIGABRT);
+    let _ = finish(0);
+}
+
 /// Lets the worker finish, and tells which status the process should end with.
 #[must_use]
 pub fn finish(status: libc::c_int) -> libc::c_int {
+    set_ending(status & 0xff);
     // Two threads may end the process at the same time: the second one must not take the worker away from the first.
     if !state::is_armed_process() || !(drain() || state::state() == State::Draining) {
         return status;
@@ -244,7 +278,8 @@ fn wait_for(ticket: u32, deadline: Instant) {
 }
 
 /// Lets the worker finish because a signal ends the process. A second signal does not wait for the first.
-pub fn finish_in_signal_handler() {
+pub fn finish_in_signal_handler(signal: libc::c_int) {
+    set_ending(SIGNALLED + signal);
     if state::is_armed_process() && drain() {
         ask(worker::Request::Finish);
     }

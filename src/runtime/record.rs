@@ -4,33 +4,17 @@
 //! the analysis does not know yet, awaits that were put off) happens on the way to the next event.
 
 use super::chunk::{Chunk, EVENTS};
+use super::recording::{has_values, is_recording, tell_time, tell_written};
 use super::registry::{self, Record};
 use super::signals::Blocked;
 use super::state::{self, State, TORN, UNSEEN};
 use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, stack_pointer, tls};
-use super::{early, pipeline};
-use crate::event::{Event, Kind, Mode, STRIPES, ThreadId, stripe_of};
+use super::{early, pipeline, stripes};
+use crate::event::{Event, Kind, Mode, ThreadId, stripe_of};
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
-/// One counter, alone on its cache line.
-#[repr(align(64))]
-struct Stripe(AtomicU64);
-
-static NUMBERS: [Stripe; STRIPES] = [const { Stripe(AtomicU64::new(0)) }; STRIPES];
-
-#[inline(always)]
-fn next_number(object: u64) -> u64 {
-    // SAFETY: every stripe is within the table.
-    unsafe { NUMBERS.get_unchecked(stripe_of(object)) }.0.load(Ordering::Relaxed)
-}
-
-/// Starts all numbers again, in the child of a fork.
-pub fn reset_numbers() {
-    for stripe in &NUMBERS {
-        stripe.0.store(0, Ordering::Relaxed);
-    }
-}
+pub use super::recording::{start_recording, stop_recording};
 
 /// Records an event of the calling thread, if the monitor runs and the thread may be recorded now.
 #[inline(always)]
@@ -41,7 +25,7 @@ pub fn record(kind: Kind, detail: u8, object: u64, pc: u64) {
         if !shut_gate(t) {
             return;
         }
-        if Chunk::<EVENTS>::has_room((*t).chunk) && !is_unsettled(t) {
+        if Chunk::<EVENTS>::has_room((*t).chunk) && is_settled(t) {
             put_in_room(t, kind, detail, 0, object, pc);
         } else {
             record_slowly(t, kind, detail, object, pc);
@@ -56,7 +40,10 @@ pub fn record(kind: Kind, detail: u8, object: u64, pc: u64) {
 unsafe extern "C" fn record_slowly(t: *mut Tls, kind: Kind, detail: u8, object: u64, pc: u64) {
     // SAFETY: the caller shut the gate.
     unsafe {
-        if !is_unsettled(t) || settle(t) {
+        if is_settled(t) || settle(t) {
+            if is_recording() {
+                tell_time(t);
+            }
             put(t, kind, detail, 0, object, pc);
         } else {
             not_recorded(t, kind, object, pc);
@@ -66,7 +53,7 @@ unsafe extern "C" fn record_slowly(t: *mut Tls, kind: Kind, detail: u8, object: 
 
 /// Keeps the hooks of a signal handler out of what follows. False: this is such a handler, or not to be recorded.
 #[inline(always)]
-unsafe fn shut_gate(t: *mut Tls) -> bool {
+pub(super) unsafe fn shut_gate(t: *mut Tls) -> bool {
     // SAFETY: the calling thread's own state.
     unsafe {
         if (*t).gate != 0 {
@@ -81,7 +68,7 @@ unsafe fn shut_gate(t: *mut Tls) -> bool {
 }
 
 #[inline(always)]
-unsafe fn open_gate(t: *mut Tls) {
+pub(super) unsafe fn open_gate(t: *mut Tls) {
     compiler_fence(Ordering::SeqCst);
     // A plain store: clearing one bit would be a byte store, and the next hook's four-byte load would stall on it.
     // SAFETY: the calling thread's own state.
@@ -101,23 +88,31 @@ pub fn with_gate(work: impl FnOnce(*mut Tls)) {
 }
 
 #[cold]
-fn refuse(gate: u64) {
+pub(super) fn refuse(gate: u64) {
     if gate & BUSY != 0 && gate & OURS == 0 && state::is_running() {
         UNSEEN.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Whether something must be said before the next event.
+/// Whether nothing must be said before the next event. In a recording it is not worth looking: there may be the time to tell.
 #[inline(always)]
-unsafe fn is_unsettled(t: *mut Tls) -> bool {
+unsafe fn is_settled(t: *mut Tls) -> bool {
     // SAFETY: the caller owns the state; `cancelled` is read through an atomic view since another thread sets it.
     unsafe {
-        (*t).top != (*t).published
-            || (*t).low != (*t).published
-            || (*t).deferred_lock != 0
-            || (*t).pending_count != 0
-            || cancelled(t).load(Ordering::Relaxed) != 0
+        (*t).top == (*t).published
+            && (*t).low == (*t).published
+            && (*t).deferred_lock == 0
+            && (*t).pending_count == 0
+            && cancelled(t).load(Ordering::Relaxed) == 0
+            && !is_recording()
     }
+}
+
+/// What another thread sets to make this one settle before its next access.
+#[inline(always)]
+unsafe fn owes<'a>(t: *mut Tls) -> &'a AtomicU32 {
+    // SAFETY: aligned, and alive as long as the thread.
+    unsafe { AtomicU32::from_ptr(&raw mut (*t).owes) }
 }
 
 #[inline(always)]
@@ -129,13 +124,18 @@ unsafe fn cancelled<'a>(t: *mut Tls) -> &'a AtomicU32 {
 /// Says what the analysis must know before the thread's next event. False: nothing can be recorded now.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn settle(t: *mut Tls) -> bool {
+pub(super) unsafe extern "C" fn settle(t: *mut Tls) -> bool {
     // SAFETY: the caller owns the state; frame pointers stay inside the thread's shadow stack.
     unsafe {
         if !Chunk::<EVENTS>::has_room((*t).chunk) && !make_room(t) {
             return false;
         }
-        if cancelled(t).swap(0, Ordering::Acquire) != 0 {
+        if is_recording() {
+            // With values there may always be one to read back. Cleared first: whoever cancels this thread sets it last.
+            owes(t).store(u32::from(has_values()), Ordering::Relaxed);
+            tell_written(t);
+        }
+        if cancelled(t).swap(0, Ordering::AcqRel) != 0 {
             put(t, Kind::Await, 0, 0, (*t).record.addr() as u64, 0);
         }
         flush_pending(t);
@@ -153,9 +153,7 @@ unsafe extern "C" fn settle(t: *mut Tls) -> bool {
             // Before they are said: if some of that is lost, all of it must be said again, and `exchange_chunk` notes
             // that here.
             (*t).published = top;
-            if (*t).overflow == 0 {
-                (*t).low = top;
-            }
+            (*t).low = top;
             if low == top {
                 put(t, Kind::Leave, 0, depth(low), 0, 0);
             }
@@ -182,14 +180,16 @@ unsafe fn flush_pending(t: *mut Tls) {
 }
 
 /// Writes one event, if there is room or can be made. `number` is used by kinds that take none from a stripe.
-unsafe fn put(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: u64, pc: u64) {
+pub(super) unsafe fn put(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: u64, pc: u64) -> bool {
     // SAFETY: the caller shut the gate.
     unsafe {
-        if Chunk::<EVENTS>::has_room((*t).chunk) || make_room(t) {
+        let room = Chunk::<EVENTS>::has_room((*t).chunk) || make_room(t);
+        if room {
             put_in_room(t, kind, detail, number, object, pc);
         } else {
             not_recorded(t, kind, object, pc);
         }
+        room
     }
 }
 
@@ -197,19 +197,14 @@ unsafe fn put(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: u64, pc:
 unsafe fn put_in_room(t: *mut Tls, kind: Kind, detail: u8, number: u64, object: u64, pc: u64) {
     // SAFETY: the caller shut the gate, and saw that the thread's chunk has room.
     unsafe {
-        let number = if kind.is_ordered() {
-            // The real operation's own order carries this one: an acquire is numbered after it, a release before.
-            NUMBERS.get_unchecked(Event::stripe(kind, object)).0.fetch_add(1, Ordering::AcqRel)
-        } else {
-            number
-        };
+        let number = if kind.is_ordered() { stripes::take(Event::stripe(kind, object)) } else { number };
         (*(*t).chunk).put(Event::new(kind, detail, number, object, pc));
     }
 }
 
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn not_recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
+pub(super) unsafe extern "C" fn not_recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
     match state::state() {
         State::Armed => early::remember(kind, object, pc),
         // SAFETY: the caller owns the state.
@@ -228,7 +223,7 @@ unsafe extern "C" fn not_recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64)
 /// them are by the C ABI, which tells the compiler that nothing comes back by unwinding.
 #[cold]
 #[inline(never)]
-unsafe extern "C" fn make_room(t: *mut Tls) -> bool {
+pub(super) unsafe extern "C" fn make_room(t: *mut Tls) -> bool {
     if !state::is_running_here() {
         return false;
     }
@@ -268,6 +263,7 @@ unsafe extern "C" fn exchange_chunk(t: *mut Tls, blocked: &Blocked) -> bool {
             put(t, Kind::Leave, 0, 0, 0, 0);
             (*t).published = (*t).base;
             (*t).low = (*t).base;
+            (*t).owes = 1;
         }
         true
     }
@@ -315,7 +311,7 @@ pub fn end_thread() {
             return;
         }
         let record = &*(*t).record;
-        if !is_unsettled(t) || settle(t) {
+        if is_settled(t) || settle(t) {
             put(t, Kind::End, 0, 0, u64::from(record.id), 0);
         }
         hand_over(t, record, &Blocked::new());
@@ -347,6 +343,10 @@ pub fn forget_thread() -> bool {
         (*t).pending_count = 0;
         (*t).deferred_lock = 0;
         (*t).lost = 0;
+        (*t).owes = 1;
+        (*t).branches = 0;
+        (*t).written_size = 0;
+        (*t).told_time = 0;
         (*t).published = (*t).base;
         if (*t).overflow == 0 {
             (*t).low = (*t).base;
@@ -362,7 +362,7 @@ pub fn forget_thread() -> bool {
 /// loop, and nobody saw the state between the others, so no clock and no window that they would make differs from
 /// those in any comparison (`tests/runtime_repetitions.rs`). Such an acquire is put off; if the release is the next event,
 /// both are dropped, and if anything else comes, the acquire is recorded first. Function frames must not have
-/// changed: the same place called by another function is another window.
+/// changed: the same place called by another function is another window. A recording is of everything.
 #[inline(always)]
 pub fn acquire_mutex(lock: u64, pc: u64) {
     let t = tls();
@@ -394,9 +394,9 @@ unsafe fn is_repetition(t: *mut Tls, release: Event) -> bool {
     // SAFETY: the thread's own state.
     unsafe {
         release.kind() == Some(Kind::Release)
-            && next_number(release.object) == release.number() + 1
+            && stripes::next(stripe_of(release.object)) == release.number() + 1
             && (*t).gate == 0
-            && !is_unsettled(t)
+            && is_settled(t)
     }
 }
 
@@ -408,7 +408,7 @@ pub fn drop_acquire(lock: u64) -> bool {
     let t = tls();
     // SAFETY: the thread's own state. Behind the gate no signal handler can record the acquire between look and drop.
     unsafe {
-        if (*t).deferred_lock != lock || (*t).gate != 0 || next_number(lock) != (*t).deferred_number {
+        if (*t).deferred_lock != lock || (*t).gate != 0 || stripes::next(stripe_of(lock)) != (*t).deferred_number {
             return false;
         }
         (*t).gate = stack_pointer();
@@ -433,9 +433,15 @@ pub fn signal_once(object: u64, pc: u64) {
 /// Whether a hook that sits in the middle of the program's own code should go on. Such a hook looks first and only then
 /// calls a function that cannot unwind: so it has no frame that an asynchronous cancellation could not pass.
 #[inline(always)]
-fn may_record() -> bool {
+pub(super) fn may_record() -> bool {
     // SAFETY: the thread's own state.
     state::is_running() && unsafe { (*tls()).gate } == 0
+}
+
+/// A volatile write, which older code tells another thread with that something is ready. The hook comes before the write, as a
+/// signal must.
+pub extern "C" fn signal_once_from_c(address: u64, pc: u64) {
+    signal_once(address, pc);
 }
 
 #[inline(never)]
@@ -443,7 +449,7 @@ extern "C" fn signal_once_now(object: u64, pc: u64) {
     let t = tls();
     // SAFETY: the thread's own state, and its own chunk.
     let repeated = unsafe {
-        !is_unsettled(t)
+        is_settled(t)
             && Chunk::<EVENTS>::last_two((*t).chunk)
                 .is_some_and(|(_, last)| last.kind() == Some(Kind::Signal) && last.object == object)
     };
@@ -459,6 +465,12 @@ pub fn await_later(object: u64) {
     if may_record() {
         await_later_now(object);
     }
+}
+
+/// A volatile read awaits the writes. The hook comes before the read; the await takes its number only before this thread's next
+/// event, which is after the read, so it follows the signal of whatever write the read saw.
+pub extern "C" fn await_later_from_c(address: u64) {
+    await_later(address);
 }
 
 #[inline(never)]
@@ -478,6 +490,7 @@ extern "C" fn await_later_now(object: u64) {
             if let Some(slot) = (*t).pending.get_mut(count) {
                 *slot = object;
                 (*t).pending_count = count as u32 + 1;
+                (*t).owes = 1;
             }
         }
     });
@@ -519,7 +532,10 @@ pub fn cancel(target: ThreadId, pc: u64) {
     registry::with(target, |record| {
         if let Some(state) = std::ptr::NonNull::new(record.tls.load(Ordering::Acquire)) {
             // SAFETY: a thread takes its state out of the registry before it ends, which it cannot do under our lock.
-            unsafe { cancelled(state.as_ptr()).store(1, Ordering::Release) };
+            unsafe {
+                cancelled(state.as_ptr()).store(1, Ordering::Release);
+                owes(state.as_ptr()).store(1, Ordering::Release);
+            }
         }
     });
 }

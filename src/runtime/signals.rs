@@ -162,7 +162,7 @@ fn action(handler: libc::sighandler_t) -> libc::sigaction {
 extern "C" fn at_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: only async-signal-safe calls; the kernel gave us `info`.
     unsafe {
-        process::finish_in_signal_handler();
+        process::finish_in_signal_handler(signal);
         real::sigaction()(signal, &action(libc::SIG_DFL), std::ptr::null_mut());
         // A fault repeats by itself when the handler returns, with its own details for a core dump. What was sent
         // must be sent again; it is delivered when the handler returns and the signal is unblocked.

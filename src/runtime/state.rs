@@ -56,6 +56,10 @@ pub fn is_running() -> bool {
 }
 
 pub fn set_state(state: State) {
+    if state == State::Dead {
+        // Nobody takes what the threads record, so they need not try.
+        super::record::stop_recording();
+    }
     STATE.store(state as u8, Ordering::Release);
 }
 

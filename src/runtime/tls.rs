@@ -13,17 +13,20 @@ pub struct Frame {
 /// How many addresses a thread can owe an Await for.
 pub const PENDING: usize = 8;
 
-/// The thread's own state. Only the thread itself uses it, except for `cancelled`.
-#[repr(C)]
+/// The thread's own state. Only the thread itself uses it, except for `cancelled`
+/// and `owes`, which the thread that cancels it sets.
+#[repr(C, align(64))]
 pub struct Tls {
     pub top: *mut Frame,
     pub low: *mut Frame,
     pub end: *mut Frame,
     pub base: *mut Frame,
     pub published: *mut Frame,
-    pub overflow: u64,
     pub chunk: *const Chunk,
     pub gate: u64,
+    pub owes: u32,
+    pub branches: u32,
+    pub overflow: u64,
     pub fenced: u32,
     pub pending_count: u32,
     pub cancelled: u32,
@@ -34,11 +37,16 @@ pub struct Tls {
     pub deferred_number: u64,
     pub record: *mut super::registry::Record,
     pub os_thread_id: u32,
+    pub written_size: u32,
+    pub written: u64,
+    pub told_time: u64,
     pub fiber: *mut super::fiber::Fiber,
 }
 
 const _: () = assert!(size_of::<Frame>() == 24, "mirrors shim.h");
-const _: () = assert!(size_of::<Tls>() == 192, "mirrors shim.h");
+const _: () = assert!(size_of::<Tls>() == 256, "mirrors shim.h");
+
+const _: () = assert!(std::mem::offset_of!(Chunk, slots) == 16, "mirrors shim.h");
 
 /// Gate bit: this thread is the monitor's own, or has ended, and is never recorded.
 pub const OURS: u64 = 1;

@@ -6,15 +6,20 @@
 
 use super::chunk::Chunk;
 use super::pipeline::{self, Pipeline};
+use super::recorder::{self, Recorder};
 use super::state::{self, State};
 use super::sync::as_events;
-use super::{descriptors, early, futex, options, registry, say, tasks, tls};
-use crate::analysis::Analysis;
-use crate::analysis::sidetrack::{Config, SideTrack};
+use super::{descriptors, early, futex, options, process, record, registry, say, tasks, tls};
 use crate::event::{Event, Kind, ThreadId};
 use crate::interpose::real;
+use crate::monitor::{Modules, Monitor};
 use crate::order::Merger;
-use crate::report::reporter::{Process, Reporter, ThreadInfo, Totals, Verdict};
+use crate::report::json::Start;
+use crate::report::modules::{ModuleMap, map_of_this_process};
+use crate::report::reporter::{Reporter, SetupError, Totals};
+use crate::report::symbols::Symbols;
+use crate::trace::meta::{self, End};
+use crate::trace::writer::Writer;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -183,15 +188,35 @@ struct Worker {
     pipeline: &'static Pipeline,
     progress: FxHashMap<ThreadId, Progress>,
     merger: Merger<Batch>,
-    analysis: SideTrack,
-    reporter: Reporter,
-    events: u64,
+    monitor: Monitor,
+    modules: LiveModules,
+    recorder: Option<Recorder>,
     order_gaps: u64,
     started: Instant,
     /// Since when nothing could go out although something waits.
     stuck_since: Option<Instant>,
     /// Torn hooks that are known to have left no hole in the order, or one that was skipped.
     torn_without_hole: u32,
+}
+
+/// The memory map of this process.
+#[derive(Default)]
+struct LiveModules {
+    last: String,
+    /// In a recording, what the trace has not been told yet.
+    untold: Option<Vec<(u64, String)>>,
+}
+
+impl Modules for LiveModules {
+    fn news(&mut self, events: u64, take: &mut dyn FnMut(&str)) {
+        if let Some(map) = map_of_this_process().filter(|map| *map != self.last) {
+            take(&map);
+            if let Some(untold) = &mut self.untold {
+                untold.push((events, map.clone()));
+            }
+            self.last = map;
+        }
+    }
 }
 
 const SHORTEST_POLL: Duration = Duration::from_millis(20);
@@ -207,29 +232,46 @@ const FINAL_TRIES: u32 = 100;
 const BURST: usize = 64;
 
 impl Worker {
-    fn new(pipeline: &'static Pipeline) -> Result<Worker, crate::report::reporter::SetupError> {
+    fn new(pipeline: &'static Pipeline) -> Result<Worker, SetupError> {
         let options = options();
-        let mut analysis = SideTrack::new(Config {
-            paper: options.paper,
-            strict_waits: options.strict_waits,
-            functions: options.functions,
-            sections: options.sections,
-        });
-        for (lock, pc) in early::take() {
-            analysis.step(0, &Event::new(Kind::LockInit, 0, 0, lock, pc), &mut |_| {});
-        }
-        Ok(Worker {
+        let start = Start::of_this_process();
+        let pid = start.pid;
+        let symbols = Symbols::new(options, ModuleMap::default());
+        let reporter = Reporter::new(options, super::sinks(), start, symbols)?;
+        let recorder = Worker::begin_recording(pipeline);
+        let early_locks = pipeline.recording().map_or_else(early::take, |recording| recording.meta.early_locks.clone());
+        let untold = recorder.is_some().then(Vec::new);
+        let mut worker = Worker {
             pipeline,
             progress: FxHashMap::default(),
             merger: Merger::new(),
-            analysis,
-            reporter: Reporter::new(options, super::sinks())?,
-            events: 0,
+            monitor: Monitor::new(options, pid, reporter, &early_locks),
+            modules: LiveModules { untold, ..LiveModules::default() },
+            recorder,
             order_gaps: 0,
             started: Instant::now(),
             stuck_since: None,
             torn_without_hole: 0,
-        })
+        };
+        worker.look_at_modules();
+        Ok(worker)
+    }
+
+    /// Opens the trace. What stands in its way is told, and stands in nobody else's.
+    fn begin_recording(pipeline: &Pipeline) -> Option<Recorder> {
+        let recording = pipeline.recording()?;
+        let begun = recorder::rules().map_err(|error| error.to_string()).and_then(|rules| {
+            Writer::create(&recording.directory, &recording.meta, rules, recorder::limits())
+                .map_err(|error| format!("cannot write the trace in {}: {error}", recording.directory.display()))
+        });
+        match begun {
+            Ok(writer) => Some(Recorder::new(writer)),
+            Err(problem) => {
+                record::stop_recording();
+                say(&format!("avmon: {problem}; the program runs monitored but not recorded\n"));
+                None
+            }
+        }
     }
 
     fn work(&mut self) {
@@ -247,6 +289,7 @@ impl Worker {
             if !busy {
                 descriptors::follow_stderr();
             }
+            self.keep_trace_up_to_date();
             poll = if busy { SHORTEST_POLL } else { (poll * 2).min(LONGEST_POLL) };
             if self.answer_request() {
                 return;
@@ -279,12 +322,34 @@ impl Worker {
         debug_assert_eq!(progress.serial, serial);
         let from = std::mem::take(&mut progress.copied);
         progress.serial = serial + 1;
-        let batch = Batch::Chunk { chunk, from, pipeline: self.pipeline };
-        let ends = batch.as_ref().last().is_some_and(|event| event.kind() == Some(Kind::End));
-        self.merger.push(thread, batch);
+        // SAFETY: the chunk came over the channel: its thread writes it no more, and it is given back only below.
+        let events = unsafe { as_events(chunk.published()) };
+        let ends = events.last().is_some_and(|event| event.kind() == Some(Kind::End));
+        let batch = if let Some(recorder) = &mut self.recorder {
+            let view = recorder.view(thread, events.get(from..).unwrap_or(&[]));
+            recorder.write(thread, serial, events);
+            // SAFETY: still ours.
+            unsafe { chunk.retire() };
+            self.pipeline.recycle(chunk);
+            Batch::Copy(view)
+        } else {
+            Batch::Chunk { chunk, from, pipeline: self.pipeline }
+        };
+        self.push(thread, batch);
         if ends {
             self.progress.remove(&thread);
+            if let Some(recorder) = &mut self.recorder {
+                recorder.forget(thread);
+            }
         }
+    }
+
+    fn push(&mut self, thread: ThreadId, batch: Batch) {
+        let count = batch.as_ref().len();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.pushed(thread, count);
+        }
+        self.merger.push(thread, batch);
     }
 
     /// Looks into the chunks that threads are still filling, so that a quiet thread does not hide its last events.
@@ -303,7 +368,10 @@ impl Worker {
             if !events.is_empty() {
                 found = true;
                 progress.copied += events.len();
-                self.merger.push(thread, Batch::Copy(events));
+                if let Some(recorder) = &mut self.recorder {
+                    events = recorder.view(thread, &events);
+                }
+                self.push(thread, Batch::Copy(events));
             }
         }
         found
@@ -311,20 +379,83 @@ impl Worker {
 
     /// Runs the analysis over all that can be ordered. True if there was anything.
     fn analyse(&mut self) -> bool {
-        let before = self.events;
-        let Worker { merger, analysis, reporter, events, order_gaps, started, .. } = self;
+        let before = self.monitor.events();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.drained();
+        }
+        let Worker { merger, monitor, modules, .. } = self;
+        let mut halts = false;
         merger.drain(&mut |thread, event: &Event| {
-            *events += 1;
-            analysis.step(thread, event, &mut |violation| {
-                if let Verdict::New { strong: true } = reporter.violation(&violation, &Registered) {
-                    STRONG.store(reporter.strong(), Ordering::Release);
-                    if options().halt_on_error {
-                        halt(reporter, &totals(*events, *order_gaps, *started));
-                    }
-                }
-            });
+            let strong = !halts && monitor.step(thread, event, modules);
+            if strong {
+                STRONG.store(monitor.strong(), Ordering::Release);
+                halts = options().halt_on_error;
+            }
         });
-        self.events != before
+        self.tell_modules();
+        if halts {
+            self.halt();
+        }
+        self.monitor.events() != before
+    }
+
+    /// Ends the program at its first strong finding, because the user asked for that.
+    fn halt(&mut self) -> ! {
+        self.end_recording();
+        self.monitor.finish(&self.totals());
+        let code = options().exitcode;
+        // SAFETY: ends the process.
+        unsafe { real::_exit()(if code == 0 { 1 } else { i32::from(code) }) }
+    }
+
+    /// Notes which modules the process has now.
+    fn look_at_modules(&mut self) {
+        self.monitor.look_at_modules(&mut self.modules);
+        self.tell_modules();
+    }
+
+    fn tell_modules(&mut self) {
+        if let (Some(recorder), Some(untold)) = (&mut self.recorder, &mut self.modules.untold) {
+            for (events, map) in untold.drain(..) {
+                recorder.modules(events, &map);
+            }
+        }
+    }
+
+    fn keep_trace_up_to_date(&mut self) {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.flush(self.pipeline);
+            if recorder.wants_modules() {
+                self.look_at_modules();
+            }
+        }
+    }
+
+    /// Writes what is published of the chunks that threads still fill: just what the analysis has seen of them.
+    fn end_recording(&mut self) {
+        self.look_at_modules();
+        let totals = self.totals();
+        let Some(recorder) = &mut self.recorder else { return };
+        for chunk in registry::open_chunks() {
+            // SAFETY: the thread stored the chunk after it was reset, with release order.
+            let (thread, serial) = unsafe { chunk.owner() };
+            let Some(progress) = self.progress.get(&thread).filter(|progress| progress.serial == serial) else {
+                continue;
+            };
+            let mut events = Vec::new();
+            chunk.copy_from(0, &mut events);
+            events.truncate(progress.copied);
+            recorder.write(thread, serial, &events);
+        }
+        let (exit_status, signal) = process::ending();
+        let Totals { events, lost, unseen, order_gaps, threads, locks, duration } = totals;
+        recorder.finish(&End {
+            exit_status,
+            signal,
+            duration_ms: duration.as_millis() as u64,
+            totals: meta::Totals { events, lost, unseen, order_gaps, threads, locks },
+            ..End::default()
+        });
     }
 
     fn watch_for_gap(&mut self, progress: bool) {
@@ -349,11 +480,16 @@ impl Worker {
         }
     }
 
-    fn skip_gap(&mut self) {
-        if self.merger.skip_gap() {
+    fn skip_gap(&mut self) -> bool {
+        let skipped = self.merger.skip_gap();
+        if skipped {
             self.order_gaps += 1;
+            if let Some(recorder) = &mut self.recorder {
+                recorder.skipped_gap();
+            }
             self.analyse();
         }
+        skipped
     }
 
     /// Does what was asked for. True if the worker is to stop.
@@ -382,10 +518,8 @@ impl Worker {
             std::thread::sleep(Duration::from_millis(1));
             self.take_all();
         }
-        while self.merger.pending() > 0 && self.merger.skip_gap() {
-            self.order_gaps += 1;
-            self.analyse();
-        }
+        while self.merger.pending() > 0 && self.skip_gap() {}
+        self.end_recording();
         self.summarise();
     }
 
@@ -401,59 +535,28 @@ impl Worker {
     }
 
     fn summarise(&mut self) {
-        let locks = self.analysis.footprint().locks as u64;
-        let totals = Totals { locks, ..totals(self.events, self.order_gaps, self.started) };
+        let totals = self.totals();
         if options().verbosity > 1 {
-            let Totals { events, lost, unseen, order_gaps, threads, .. } = totals;
+            let Totals { events, lost, unseen, order_gaps, threads, locks, .. } = totals;
             say(&format!(
                 "avmon: {events} events of {threads} threads on {locks} locks; {lost} lost, {unseen} unseen, \
                  {order_gaps} order gaps; {} MiB of chunks\n",
                 self.pipeline.mapped_bytes() >> 20,
             ));
         }
-        self.reporter.finish(&totals, &mut self.analysis.counts().iter().map(|(&key, &count)| (key, count)));
+        self.monitor.finish(&totals);
         if options().verbosity > 0 {
             say("avmon: monitoring stops\n");
         }
     }
-}
 
-/// What is known of a run while the analysis is at work.
-fn totals(events: u64, order_gaps: u64, started: Instant) -> Totals {
-    Totals {
-        events,
-        order_gaps,
-        lost: state::LOST.load(Ordering::Relaxed),
-        unseen: state::UNSEEN.load(Ordering::Relaxed),
-        threads: registry::count(),
-        duration: started.elapsed(),
-        ..Totals::default()
-    }
-}
-
-/// Ends the program at its first strong finding, because the user asked for that.
-fn halt(reporter: &mut Reporter, totals: &Totals) -> ! {
-    reporter.finish(totals, &mut std::iter::empty());
-    let code = options().exitcode;
-    // SAFETY: ends the process.
-    unsafe { real::_exit()(if code == 0 { 1 } else { i32::from(code) }) }
-}
-
-/// The threads of this process, for reports.
-struct Registered;
-
-impl Process for Registered {
-    fn thread(&self, id: ThreadId) -> ThreadInfo {
-        let describe = |record: &registry::Record| ThreadInfo {
-            name: record.name(),
-            parent: record.parent,
-            created_at: record.created_at,
-            start_routine: record.routine.addr() as u64,
-        };
-        registry::with(id, describe).unwrap_or_default()
-    }
-
-    fn pid(&self) -> u32 {
-        std::process::id()
+    fn totals(&self) -> Totals {
+        self.monitor.totals(Totals {
+            order_gaps: self.order_gaps,
+            lost: state::LOST.load(Ordering::Relaxed),
+            unseen: state::UNSEEN.load(Ordering::Relaxed),
+            duration: self.started.elapsed(),
+            ..Totals::default()
+        })
     }
 }

@@ -88,7 +88,7 @@ impl Workshop {
     }
 
     pub fn symbols(&self, told: &Told) -> Symbols {
-        Symbols::with_modules(&self.options(), ModuleMap::parse(&told.map))
+        Symbols::new(&self.options(), ModuleMap::parse(&told.map))
     }
 }
 

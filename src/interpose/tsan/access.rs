@@ -1,75 +1,158 @@
-//! Plain memory accesses and coverage: nothing is recorded of them. Volatile accesses order threads.
+//! Plain memory accesses and coverage. The hooks are in `shim/access.c`: in a recording each access is an event. Volatile accesses
+//! order threads, with or without one.
 
 use super::super::export::exports;
-use crate::runtime;
+use crate::event::{Kind, access};
 use std::ffi::{c_int, c_void};
+
+const _: () = assert!(
+    Kind::Enter as u8 == 0 && Kind::Leave as u8 == 1 && Kind::Read as u8 == 17 && Kind::Write as u8 == 18,
+    "mirrored in shim.h"
+);
+const _: () = assert!(
+    access::VOLATILE == 1 && access::VPTR == 2 && access::UNALIGNED == 4 && access::RANGE == 8,
+    "mirrored in shim/access.c"
+);
+
+macro_rules! hooks_in_c {
+    ($($name:ident)*) => {
+        unsafe extern "C" { $(fn $name();)* }
+    };
+}
+
+hooks_in_c! {
+    avmon_read1
+    avmon_read2
+    avmon_read4
+    avmon_read8
+    avmon_read16
+    avmon_write1
+    avmon_write2
+    avmon_write4
+    avmon_write8
+    avmon_write16
+    avmon_unaligned_read2
+    avmon_unaligned_read4
+    avmon_unaligned_read8
+    avmon_unaligned_read16
+    avmon_unaligned_write2
+    avmon_unaligned_write4
+    avmon_unaligned_write8
+    avmon_unaligned_write16
+    avmon_read_write1
+    avmon_read_write2
+    avmon_read_write4
+    avmon_read_write8
+    avmon_read_write16
+    avmon_unaligned_read_write2
+    avmon_unaligned_read_write4
+    avmon_unaligned_read_write8
+    avmon_unaligned_read_write16
+    avmon_read1_pc
+    avmon_read2_pc
+    avmon_read4_pc
+    avmon_read8_pc
+    avmon_read16_pc
+    avmon_write1_pc
+    avmon_write2_pc
+    avmon_write4_pc
+    avmon_write8_pc
+    avmon_write16_pc
+    avmon_read_range
+    avmon_write_range
+    avmon_read_range_pc
+    avmon_write_range_pc
+    avmon_vptr_read
+    avmon_vptr_update
+    avmon_external_read
+    avmon_external_write
+    avmon_volatile_read1
+    avmon_volatile_read2
+    avmon_volatile_read4
+    avmon_volatile_read8
+    avmon_volatile_read16
+    avmon_volatile_write1
+    avmon_volatile_write2
+    avmon_volatile_write4
+    avmon_volatile_write8
+    avmon_volatile_write16
+    avmon_unaligned_volatile_read2
+    avmon_unaligned_volatile_read4
+    avmon_unaligned_volatile_read8
+    avmon_unaligned_volatile_read16
+    avmon_unaligned_volatile_write2
+    avmon_unaligned_volatile_write4
+    avmon_unaligned_volatile_write8
+    avmon_unaligned_volatile_write16
+    avmon_block_entered
+}
 
 exports! {
     pub const NAMES;
     __tsan_init => nothing;
-    __tsan_read1 => nothing;
-    __tsan_read2 => nothing;
-    __tsan_read4 => nothing;
-    __tsan_read8 => nothing;
-    __tsan_read16 => nothing;
-    __tsan_write1 => nothing;
-    __tsan_write2 => nothing;
-    __tsan_write4 => nothing;
-    __tsan_write8 => nothing;
-    __tsan_write16 => nothing;
-    __tsan_unaligned_read2 => nothing;
-    __tsan_unaligned_read4 => nothing;
-    __tsan_unaligned_read8 => nothing;
-    __tsan_unaligned_read16 => nothing;
-    __tsan_unaligned_write2 => nothing;
-    __tsan_unaligned_write4 => nothing;
-    __tsan_unaligned_write8 => nothing;
-    __tsan_unaligned_write16 => nothing;
-    __tsan_read_write1 => nothing;
-    __tsan_read_write2 => nothing;
-    __tsan_read_write4 => nothing;
-    __tsan_read_write8 => nothing;
-    __tsan_read_write16 => nothing;
-    __tsan_unaligned_read_write2 => nothing;
-    __tsan_unaligned_read_write4 => nothing;
-    __tsan_unaligned_read_write8 => nothing;
-    __tsan_unaligned_read_write16 => nothing;
-    __tsan_read1_pc => nothing;
-    __tsan_read2_pc => nothing;
-    __tsan_read4_pc => nothing;
-    __tsan_read8_pc => nothing;
-    __tsan_read16_pc => nothing;
-    __tsan_write1_pc => nothing;
-    __tsan_write2_pc => nothing;
-    __tsan_write4_pc => nothing;
-    __tsan_write8_pc => nothing;
-    __tsan_write16_pc => nothing;
-    __tsan_read_range => nothing;
-    __tsan_write_range => nothing;
-    __tsan_read_range_pc => nothing;
-    __tsan_write_range_pc => nothing;
-    __tsan_vptr_read => nothing;
-    __tsan_vptr_update => nothing;
-    __tsan_external_read => nothing;
-    __tsan_external_write => nothing;
-    __tsan_volatile_read1 => volatile_read;
-    __tsan_volatile_read2 => volatile_read;
-    __tsan_volatile_read4 => volatile_read;
-    __tsan_volatile_read8 => volatile_read;
-    __tsan_volatile_read16 => volatile_read;
-    __tsan_volatile_write1 / 1 => volatile_write;
-    __tsan_volatile_write2 / 1 => volatile_write;
-    __tsan_volatile_write4 / 1 => volatile_write;
-    __tsan_volatile_write8 / 1 => volatile_write;
-    __tsan_volatile_write16 / 1 => volatile_write;
-    __tsan_unaligned_volatile_read2 => volatile_read;
-    __tsan_unaligned_volatile_read4 => volatile_read;
-    __tsan_unaligned_volatile_read8 => volatile_read;
-    __tsan_unaligned_volatile_read16 => volatile_read;
-    __tsan_unaligned_volatile_write2 / 1 => volatile_write;
-    __tsan_unaligned_volatile_write4 / 1 => volatile_write;
-    __tsan_unaligned_volatile_write8 / 1 => volatile_write;
-    __tsan_unaligned_volatile_write16 / 1 => volatile_write;
+    __tsan_read1 => avmon_read1;
+    __tsan_read2 => avmon_read2;
+    __tsan_read4 => avmon_read4;
+    __tsan_read8 => avmon_read8;
+    __tsan_read16 => avmon_read16;
+    __tsan_write1 => avmon_write1;
+    __tsan_write2 => avmon_write2;
+    __tsan_write4 => avmon_write4;
+    __tsan_write8 => avmon_write8;
+    __tsan_write16 => avmon_write16;
+    __tsan_unaligned_read2 => avmon_unaligned_read2;
+    __tsan_unaligned_read4 => avmon_unaligned_read4;
+    __tsan_unaligned_read8 => avmon_unaligned_read8;
+    __tsan_unaligned_read16 => avmon_unaligned_read16;
+    __tsan_unaligned_write2 => avmon_unaligned_write2;
+    __tsan_unaligned_write4 => avmon_unaligned_write4;
+    __tsan_unaligned_write8 => avmon_unaligned_write8;
+    __tsan_unaligned_write16 => avmon_unaligned_write16;
+    __tsan_read_write1 => avmon_read_write1;
+    __tsan_read_write2 => avmon_read_write2;
+    __tsan_read_write4 => avmon_read_write4;
+    __tsan_read_write8 => avmon_read_write8;
+    __tsan_read_write16 => avmon_read_write16;
+    __tsan_unaligned_read_write2 => avmon_unaligned_read_write2;
+    __tsan_unaligned_read_write4 => avmon_unaligned_read_write4;
+    __tsan_unaligned_read_write8 => avmon_unaligned_read_write8;
+    __tsan_unaligned_read_write16 => avmon_unaligned_read_write16;
+    __tsan_read1_pc => avmon_read1_pc;
+    __tsan_read2_pc => avmon_read2_pc;
+    __tsan_read4_pc => avmon_read4_pc;
+    __tsan_read8_pc => avmon_read8_pc;
+    __tsan_read16_pc => avmon_read16_pc;
+    __tsan_write1_pc => avmon_write1_pc;
+    __tsan_write2_pc => avmon_write2_pc;
+    __tsan_write4_pc => avmon_write4_pc;
+    __tsan_write8_pc => avmon_write8_pc;
+    __tsan_write16_pc => avmon_write16_pc;
+    __tsan_read_range => avmon_read_range;
+    __tsan_write_range => avmon_write_range;
+    __tsan_read_range_pc => avmon_read_range_pc;
+    __tsan_write_range_pc => avmon_write_range_pc;
+    __tsan_vptr_read => avmon_vptr_read;
+    __tsan_vptr_update => avmon_vptr_update;
+    __tsan_external_read => avmon_external_read;
+    __tsan_external_write => avmon_external_write;
+    __tsan_volatile_read1 => avmon_volatile_read1;
+    __tsan_volatile_read2 => avmon_volatile_read2;
+    __tsan_volatile_read4 => avmon_volatile_read4;
+    __tsan_volatile_read8 => avmon_volatile_read8;
+    __tsan_volatile_read16 => avmon_volatile_read16;
+    __tsan_volatile_write1 => avmon_volatile_write1;
+    __tsan_volatile_write2 => avmon_volatile_write2;
+    __tsan_volatile_write4 => avmon_volatile_write4;
+    __tsan_volatile_write8 => avmon_volatile_write8;
+    __tsan_volatile_write16 => avmon_volatile_write16;
+    __tsan_unaligned_volatile_read2 => avmon_unaligned_volatile_read2;
+    __tsan_unaligned_volatile_read4 => avmon_unaligned_volatile_read4;
+    __tsan_unaligned_volatile_read8 => avmon_unaligned_volatile_read8;
+    __tsan_unaligned_volatile_read16 => avmon_unaligned_volatile_read16;
+    __tsan_unaligned_volatile_write2 => avmon_unaligned_volatile_write2;
+    __tsan_unaligned_volatile_write4 => avmon_unaligned_volatile_write4;
+    __tsan_unaligned_volatile_write8 => avmon_unaligned_volatile_write8;
+    __tsan_unaligned_volatile_write16 => avmon_unaligned_volatile_write16;
     __tsan_memcpy => copy;
     __tsan_memmove => copy;
     __tsan_memset => set;
@@ -77,7 +160,7 @@ exports! {
 
 exports! {
     pub const COVERAGE;
-    __sanitizer_cov_trace_pc => nothing;
+    __sanitizer_cov_trace_pc => avmon_block_entered;
     __sanitizer_cov_trace_pc_indir => nothing;
     __sanitizer_cov_trace_pc_guard => nothing;
     __sanitizer_cov_trace_pc_guard_init => nothing;
@@ -112,18 +195,6 @@ exports! {
 }
 
 unsafe extern "C" fn nothing() {}
-
-/// A volatile flag is how older code tells another thread that something is ready, so a read of it awaits the
-/// writes. The hook comes before the read; the await takes its number only before this thread's next event, which
-/// is after the read, so it follows the signal of whatever write the read saw.
-unsafe extern "C" fn volatile_read(address: u64) {
-    runtime::await_later(address);
-}
-
-/// The hook comes before the write, as a signal must.
-unsafe extern "C" fn volatile_write(address: u64, pc: u64) {
-    runtime::signal_once(address, pc);
-}
 
 /// Both copies: clang's instrumentation does not promise that a copied structure is not copied onto itself.
 unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void {

@@ -8,13 +8,17 @@
 //! Awaits are deferred to this thread's next recorded event and repeated ones are merged, so that a spinning thread
 //! does not flood the stream. Nothing of this thread is recorded in between, so no event loses its order by it.
 //!
+//! In a recording there are no signals and awaits: the operation itself is recorded, with its order, and its number is taken
+//! together with it. The analysis derives the rest.
+//!
 //! A relaxed operation makes no order by itself. After a release fence it signals its address. A load that is not an
 //! acquire is remembered for an acquire fence, which awaits it: the fence of a reference count that reached zero
 //! is ordered after the release decrements only that way.
 
 use super::super::export::exports;
 use super::fence;
-use crate::runtime;
+use crate::event::{self, Kind};
+use crate::runtime::{self, Operation};
 use core::sync::atomic::{self, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering, compiler_fence};
 use std::ffi::c_int;
 
@@ -47,6 +51,17 @@ impl Order {
         self.code() >= Order::SEQ_CST
     }
 
+    /// How the recording tells of an operation of this order on so many bytes.
+    fn detail(self, bytes: usize) -> u8 {
+        event::atomic::detail(self.code().min(Order::SEQ_CST) as u8, bytes.trailing_zeros() as u8)
+    }
+
+    /// The same for one that stores: a release fence before it makes it a release.
+    fn storing_detail(self, bytes: usize) -> u8 {
+        let fenced = if runtime::has_release_fence() { event::atomic::FENCED } else { 0 };
+        self.detail(bytes) | fenced
+    }
+
     /// The order side of a store or read-modify-write that is about to happen.
     fn before(self, address: u64, pc: u64) {
         if self.releases() || runtime::has_release_fence() {
@@ -64,13 +79,36 @@ impl Order {
     }
 }
 
+/// Does a load or read-modify-write in a recording. `order` is that of what it turned out to be. The old value.
+fn recorded(address: u64, pc: u64, operate: impl FnOnce() -> (Order, Operation)) -> u128 {
+    let mut order = Order(0);
+    let operation = runtime::atomic(address, pc, || {
+        let done = operate();
+        order = done.0;
+        done.1
+    });
+    if !order.acquires() {
+        fence::remember(address);
+    }
+    operation.old
+}
+
 /// The hooks of one width, in a module of its own.
 macro_rules! width {
     ($module:ident, $value:ty, $atomic:ident) => {
         mod $module {
             use super::*;
 
-            pub(super) unsafe extern "C" fn load(address: *mut $value, order: Order) -> $value {
+            const BYTES: usize = size_of::<$value>();
+
+            pub(super) unsafe extern "C" fn load(address: *mut $value, order: Order, pc: u64) -> $value {
+                if runtime::is_recording() {
+                    return recorded(address as u64, pc, || {
+                        // SAFETY: the program asked for an atomic load here.
+                        let value = u128::from(unsafe { $atomic::from_ptr(address) }.load(Ordering::SeqCst));
+                        (order, Operation { kind: Kind::AtomicLoad, detail: order.detail(BYTES), old: value, new: value })
+                    }) as $value;
+                }
                 // SAFETY: the program asked for an atomic load here.
                 let value = unsafe { $atomic::from_ptr(address) }.load(Ordering::SeqCst);
                 order.after(address as u64);
@@ -78,11 +116,31 @@ macro_rules! width {
             }
 
             pub(super) unsafe extern "C" fn store(address: *mut $value, value: $value, order: Order, pc: u64) {
+                if runtime::is_recording() {
+                    runtime::atomic(address as u64, pc, || {
+                        let detail = order.storing_detail(BYTES);
+                        // SAFETY: the program asked for an atomic store here.
+                        unsafe { $atomic::from_ptr(address) }.store(value, Ordering::SeqCst);
+                        Operation { kind: Kind::AtomicStore, detail, old: 0, new: value.into() }
+                    });
+                    return;
+                }
                 order.before(address as u64, pc);
                 // A sequentially consistent store is the only operation for which x86-64 has a costlier instruction.
                 let strength = if order.is_sequential() { Ordering::SeqCst } else { Ordering::Release };
                 // SAFETY: the program asked for an atomic store here.
                 unsafe { $atomic::from_ptr(address) }.store(value, strength);
+            }
+
+            /// What each update leaves behind.
+            mod after {
+                pub fn exchange(_: $value, value: $value) -> $value { value }
+                pub fn fetch_add(old: $value, value: $value) -> $value { old.wrapping_add(value) }
+                pub fn fetch_sub(old: $value, value: $value) -> $value { old.wrapping_sub(value) }
+                pub fn fetch_and(old: $value, value: $value) -> $value { old & value }
+                pub fn fetch_or(old: $value, value: $value) -> $value { old | value }
+                pub fn fetch_xor(old: $value, value: $value) -> $value { old ^ value }
+                pub fn fetch_nand(old: $value, value: $value) -> $value { !(old & value) }
             }
 
             width!(@update $value, $atomic; exchange = swap, fetch_add = fetch_add, fetch_sub = fetch_sub,
@@ -92,6 +150,23 @@ macro_rules! width {
             unsafe fn compare_exchange(
                 address: *mut $value, expected: $value, new: $value, order: Order, failure: Order, pc: u64,
             ) -> $value {
+                if runtime::is_recording() {
+                    return recorded(address as u64, pc, || {
+                        let detail = order.storing_detail(BYTES);
+                        // SAFETY: the program asked for an atomic exchange here.
+                        let cell = unsafe { $atomic::from_ptr(address) };
+                        match cell.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst) {
+                            Ok(old) => {
+                                let (old, new) = (old.into(), new.into());
+                                (order, Operation { kind: Kind::AtomicUpdate, detail, old, new })
+                            }
+                            Err(old) => {
+                                let (detail, old) = (failure.detail(BYTES), u128::from(old));
+                                (failure, Operation { kind: Kind::AtomicLoad, detail, old, new: old })
+                            }
+                        }
+                    }) as $value;
+                }
                 // Whether it will succeed is not known yet; a signal too many is harmless.
                 order.before(address as u64, pc);
                 // SAFETY: the program asked for an atomic exchange here.
@@ -135,6 +210,15 @@ macro_rules! width {
     // On x86-64 a locked read-modify-write is sequentially consistent whatever order was asked for.
     (@update $value:ty, $atomic:ident; $($name:ident = $operation:ident),*) => {
         $(pub(super) unsafe extern "C" fn $name(address: *mut $value, value: $value, order: Order, pc: u64) -> $value {
+            if runtime::is_recording() {
+                return recorded(address as u64, pc, || {
+                    let detail = order.storing_detail(BYTES);
+                    // SAFETY: the program asked for an atomic update here.
+                    let old = unsafe { $atomic::from_ptr(address) }.$operation(value, Ordering::SeqCst);
+                    let new = after::$name(old, value).into();
+                    (order, Operation { kind: Kind::AtomicUpdate, detail, old: old.into(), new })
+                }) as $value;
+            }
             order.before(address as u64, pc);
             // SAFETY: the program asked for an atomic update here.
             let old = unsafe { $atomic::from_ptr(address) }.$operation(value, Ordering::SeqCst);
@@ -232,7 +316,10 @@ impl AtomicU128 {
     }
 }
 
-unsafe extern "C" fn thread_fence(order: Order) {
+unsafe extern "C" fn thread_fence(order: Order, pc: u64) {
+    if runtime::is_recording() {
+        runtime::record(Kind::Fence, order.detail(1), 0, pc);
+    }
     if order.releases() {
         runtime::fence_release();
     }
@@ -275,9 +362,9 @@ unsafe extern "C" fn compare_exchange_128_val(
 
 exports! {
     pub const NAMES;
-    __tsan_atomic_thread_fence => thread_fence;
+    __tsan_atomic_thread_fence / 1 => thread_fence;
     __tsan_atomic_signal_fence => signal_fence;
-    __tsan_atomic8_load => bits8::load;
+    __tsan_atomic8_load / 2 => bits8::load;
     __tsan_atomic8_store / 3 => bits8::store;
     __tsan_atomic8_exchange / 3 => bits8::exchange;
     __tsan_atomic8_fetch_add / 3 => bits8::fetch_add;
@@ -289,7 +376,7 @@ exports! {
     __tsan_atomic8_compare_exchange_strong / 5 => bits8::compare_exchange_in_place;
     __tsan_atomic8_compare_exchange_weak / 5 => bits8::compare_exchange_in_place;
     __tsan_atomic8_compare_exchange_val / 5 => bits8::compare_exchange_val;
-    __tsan_atomic16_load => bits16::load;
+    __tsan_atomic16_load / 2 => bits16::load;
     __tsan_atomic16_store / 3 => bits16::store;
     __tsan_atomic16_exchange / 3 => bits16::exchange;
     __tsan_atomic16_fetch_add / 3 => bits16::fetch_add;
@@ -301,7 +388,7 @@ exports! {
     __tsan_atomic16_compare_exchange_strong / 5 => bits16::compare_exchange_in_place;
     __tsan_atomic16_compare_exchange_weak / 5 => bits16::compare_exchange_in_place;
     __tsan_atomic16_compare_exchange_val / 5 => bits16::compare_exchange_val;
-    __tsan_atomic32_load => bits32::load;
+    __tsan_atomic32_load / 2 => bits32::load;
     __tsan_atomic32_store / 3 => bits32::store;
     __tsan_atomic32_exchange / 3 => bits32::exchange;
     __tsan_atomic32_fetch_add / 3 => bits32::fetch_add;
@@ -313,7 +400,7 @@ exports! {
     __tsan_atomic32_compare_exchange_strong / 5 => bits32::compare_exchange_in_place;
     __tsan_atomic32_compare_exchange_weak / 5 => bits32::compare_exchange_in_place;
     __tsan_atomic32_compare_exchange_val / 5 => bits32::compare_exchange_val;
-    __tsan_atomic64_load => bits64::load;
+    __tsan_atomic64_load / 2 => bits64::load;
     __tsan_atomic64_store / 3 => bits64::store;
     __tsan_atomic64_exchange / 3 => bits64::exchange;
     __tsan_atomic64_fetch_add / 3 => bits64::fetch_add;
@@ -325,7 +412,7 @@ exports! {
     __tsan_atomic64_compare_exchange_strong / 5 => bits64::compare_exchange_in_place;
     __tsan_atomic64_compare_exchange_weak / 5 => bits64::compare_exchange_in_place;
     __tsan_atomic64_compare_exchange_val / 5 => bits64::compare_exchange_val;
-    __tsan_atomic128_load => bits128::load;
+    __tsan_atomic128_load / 2 => bits128::load;
     __tsan_atomic128_store / 4 => bits128::store;
     __tsan_atomic128_exchange / 4 => bits128::exchange;
     __tsan_atomic128_fetch_add / 4 => bits128::fetch_add;

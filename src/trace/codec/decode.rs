@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::column::Rest;
-use super::model::{Class, Model};
+use super::model::{Class, Location, Model};
 use super::{COLUMNS, SURPRISE, address, place, unzigzag};
 use crate::event::Event;
 
@@ -84,18 +84,34 @@ impl Decoder {
     #[inline(always)]
     fn event(&mut self, code: u8, columns: &mut Columns) -> Result<Event, DecodeError> {
         let index = self.place(code >> place::SHIFT, columns)?;
+        let before = self.model.address;
+        let location = self.model.location(index);
+        if !Class::is_access(location.key) {
+            return self.other(code, index, columns);
+        }
+        let (pc, key) = (location.pc, location.key);
+        let object = address(code & address::MASK, location, before, columns)?;
+        let mut number = location.number;
+        if code & SURPRISE != 0 {
+            number = surprise(number, Class::Access, columns)?;
+        }
+        self.model.learn_access(index, object, number);
+        Ok(Event::from_words([key | number << Class::Access.shift(), object, pc]))
+    }
+
+    #[inline(never)]
+    fn other(&mut self, code: u8, index: u32, columns: &mut Columns) -> Result<Event, DecodeError> {
+        let before = self.model.address;
         let location = self.model.location(index);
         let (pc, key) = (location.pc, location.key);
         let class = Class::of(key);
         if class == Class::Raw {
             return self.raw(index, columns);
         }
-        let object = self.address(code & address::MASK, index, columns)?;
-        let mut number = self.model.number(class, self.model.location(index), object);
+        let object = address(code & address::MASK, location, before, columns)?;
+        let mut number = self.model.number(class, index, object);
         if code & SURPRISE != 0 {
-            let distance = columns.numbers.varint().ok_or(DecodeError::Truncated)?;
-            // Only damaged bytes make a number that is too large for its place.
-            number = number.wrapping_add(unzigzag(distance)) & (u64::MAX >> class.shift());
+            number = surprise(number, class, columns)?;
         }
         self.model.learn(class, index, object, number);
         Ok(Event::from_words([key | number << class.shift(), object, pc]))
@@ -103,47 +119,33 @@ impl Decoder {
 
     #[inline(always)]
     fn place(&mut self, place: u8, columns: &mut Columns) -> Result<u32, DecodeError> {
-        let expected = self.model.expected();
-        if place == place::FIRST {
-            self.model.find(u64::from(expected[0])).ok_or(DecodeError::UnknownLocation)?;
-            self.model.go_on(expected[0]);
-            return Ok(expected[0]);
-        }
+        let [first, second] = self.model.expected();
         let index = match place {
-            place::SECOND => u64::from(expected[1]),
-            place::KNOWN => columns.locations.varint().ok_or(DecodeError::Truncated)?,
-            _ => u64::from(self.introduce(columns).ok_or(DecodeError::Truncated)?),
+            place::FIRST => first,
+            place::SECOND => second,
+            place::KNOWN => {
+                let index = columns.locations.varint().ok_or(DecodeError::Truncated)?;
+                u32::try_from(index).map_err(|_| DecodeError::UnknownLocation)?
+            }
+            _ => self.introduce(columns).ok_or(DecodeError::Truncated)?,
         };
-        self.model.find(index).ok_or(DecodeError::UnknownLocation)?;
-        let index = index as u32;
-        self.model.turn_off(index);
+        if !self.model.has(index) {
+            return Err(DecodeError::UnknownLocation);
+        }
+        if place == place::FIRST {
+            self.model.go_on(index);
+        } else {
+            self.model.turn_off(index);
+        }
         Ok(index)
     }
 
+    #[inline(never)]
     fn introduce(&mut self, columns: &mut Columns) -> Option<u32> {
         let key = columns.locations.varint()?;
         let key = Class::of(key).key(key);
         columns.newest = columns.newest.wrapping_add(unzigzag(columns.locations.varint()?));
         Some(self.model.add(columns.newest, key))
-    }
-
-    #[inline(always)]
-    fn address(&self, by: u8, index: u32, columns: &mut Columns) -> Result<u64, DecodeError> {
-        let location = self.model.location(index);
-        let [by_stride, by_offset] = self.model.addresses(location);
-        match by {
-            address::STRIDE => Ok(by_stride),
-            address::OFFSET => Ok(by_offset),
-            address::DISTANCE..address::CODES => {
-                let code = by - address::DISTANCE;
-                let lengths = address::LENGTHS.len() as u8;
-                let (length, unit, origin) = (code % lengths, code / lengths % 2, code / lengths / 2);
-                let value = columns.addresses.low_bytes(address::LENGTHS[length as usize]);
-                let distance = unzigzag(value.ok_or(DecodeError::Truncated)?) << (3 * unit);
-                Ok(self.model.origins(location)[origin as usize].wrapping_add(distance))
-            }
-            _ => Err(DecodeError::UnknownCode),
-        }
     }
 
     #[cold]
@@ -154,4 +156,30 @@ impl Decoder {
         self.model.learn(Class::Raw, index, 0, 0);
         Ok(Event::from_words([key | number << Class::Raw.shift(), object, pc]))
     }
+}
+
+#[inline(always)]
+fn address(by: u8, location: &Location, before: u64, columns: &mut Columns) -> Result<u64, DecodeError> {
+    let [by_stride, by_offset] = location.addresses(before);
+    match by {
+        address::STRIDE => Ok(by_stride),
+        address::OFFSET => Ok(by_offset),
+        address::DISTANCE..address::CODES => {
+            let code = by - address::DISTANCE;
+            let lengths = address::LENGTHS.len() as u8;
+            let (length, unit, origin) = (code % lengths, code / lengths % 2, code / lengths / 2);
+            let value = columns.addresses.low_bytes(address::LENGTHS[length as usize]);
+            let distance = unzigzag(value.ok_or(DecodeError::Truncated)?) << (3 * unit);
+            Ok(location.origins(before)[origin as usize].wrapping_add(distance))
+        }
+        _ => Err(DecodeError::UnknownCode),
+    }
+}
+
+/// A number that is not the expected one.
+#[inline(always)]
+fn surprise(expected: u64, class: Class, columns: &mut Columns) -> Result<u64, DecodeError> {
+    let distance = columns.numbers.varint().ok_or(DecodeError::Truncated)?;
+    // Only damaged bytes make a number that is too large for its place.
+    Ok(expected.wrapping_add(unzigzag(distance)) & (u64::MAX >> class.shift()))
 }

@@ -37,6 +37,13 @@ static CLASSES: [Class; 256] = {
 };
 
 impl Class {
+    /// Whether the kind in the low byte of a head or key is a plain access: what almost all events are.
+    #[inline(always)]
+    pub const fn is_access(head: u64) -> bool {
+        const { assert!(Kind::Write as u8 == Kind::Read as u8 + 1) };
+        (head as u8).wrapping_sub(Kind::Read as u8) < 2
+    }
+
     /// The class of the kind in the low byte of a head or key.
     #[inline(always)]
     pub fn of(head: u64) -> Class {
@@ -69,7 +76,7 @@ pub struct Location {
     /// How far its last address was from that of the event before.
     offset: u64,
     /// Its last number; of an `Enter`, how far its stack pointer was from the caller's.
-    number: u64,
+    pub number: u64,
     /// The locations that came next the last two times, the latest first. 0: none.
     next: [u32; 2],
 }
@@ -80,6 +87,34 @@ const NOTHING: u64 = u64::MAX;
 impl Location {
     const fn new(pc: u64, key: u64) -> Location {
         Location { pc, key, last: 0, moved: 0, stride: 0, offset: 0, number: 0, next: [0; 2] }
+    }
+
+    #[inline(always)]
+    pub const fn is(&self, pc: u64, key: u64) -> bool {
+        self.pc == pc && self.key == key
+    }
+
+    /// Where its address is expected: by its stride, and by its offset from that of the event before.
+    #[inline(always)]
+    pub const fn addresses(&self, before: u64) -> [u64; 2] {
+        [self.last.wrapping_add(self.stride), before.wrapping_add(self.offset)]
+    }
+
+    /// What a distance may start from: its last address, and that of the event before.
+    #[inline(always)]
+    pub const fn origins(&self, before: u64) -> [u64; 2] {
+        [self.last, before]
+    }
+
+    /// Remembers an address.
+    #[inline(always)]
+    pub fn learn(&mut self, address: u64, before: u64) {
+        let moved = address.wrapping_sub(self.last);
+        // One step out of the row does not change the stride: loops within loops start over now and then.
+        self.stride = if moved == self.moved { moved } else { self.stride };
+        self.moved = moved;
+        self.last = address;
+        self.offset = address.wrapping_sub(before);
     }
 }
 
@@ -113,7 +148,7 @@ pub struct Model {
     /// Where the thread is: the location of the last event, or the place in a caller that it returned to.
     here: u32,
     /// The address of the last event that has one.
-    address: u64,
+    pub address: u64,
     depth: u64,
     frames: [Frame; FRAMES],
     chunk: u32,
@@ -157,14 +192,14 @@ impl Model {
     }
 
     #[inline(always)]
-    pub fn location(&self, index: u32) -> &Location {
-        &self.locations[index as usize]
+    pub fn location(&mut self, index: u32) -> &mut Location {
+        &mut self.locations[index as usize]
     }
 
-    /// The location with this index, if the bytes that named it can be trusted.
+    /// Whether something can happen at the location with this index: bytes that name it need not be right.
     #[inline(always)]
-    pub fn find(&self, index: u64) -> Option<&Location> {
-        self.locations.get(usize::try_from(index).ok()?).filter(|location| location.key != NOTHING)
+    pub fn has(&self, index: u32) -> bool {
+        self.locations.get(index as usize).is_some_and(|location| location.key != NOTHING)
     }
 
     pub fn add(&mut self, pc: u64, key: u64) -> u32 {
@@ -191,21 +226,9 @@ impl Model {
         self.here = index;
     }
 
-    /// Where a location's address is expected: by its stride, and by its offset from the event before.
-    #[inline(always)]
-    pub fn addresses(&self, location: &Location) -> [u64; 2] {
-        [location.last.wrapping_add(location.stride), self.address.wrapping_add(location.offset)]
-    }
-
-    /// What a distance may start from: the location's last address, and that of the event before.
-    #[inline(always)]
-    pub fn origins(&self, location: &Location) -> [u64; 2] {
-        [location.last, self.address]
-    }
-
-    /// The number that is expected at a location.
-    #[inline(always)]
-    pub fn number(&self, class: Class, location: &Location, object: u64) -> u64 {
+    /// The number that is expected at a location, of any class but accesses: these have it at hand.
+    pub fn number(&self, class: Class, index: u32, object: u64) -> u64 {
+        let location = &self.locations[index as usize];
         match class {
             Class::Access | Class::Counted => location.number,
             Class::Ordered => self.stripe_number(location.key, object),
@@ -227,32 +250,32 @@ impl Model {
         self.frames[depth as usize % FRAMES]
     }
 
-    /// Remembers what a location did. It is where the thread is now.
+    /// Remembers an access.
     #[inline(always)]
+    pub fn learn_access(&mut self, index: u32, address: u64, number: u64) {
+        let location = &mut self.locations[index as usize];
+        location.learn(address, self.address);
+        location.number = number;
+        self.address = address;
+    }
+
+    /// Remembers what happened at a location.
     pub fn learn(&mut self, class: Class, index: u32, object: u64, number: u64) {
         let location = &mut self.locations[index as usize];
-        let moved = object.wrapping_sub(location.last);
-        // One step out of the row does not change the stride: loops within loops start over now and then.
-        if moved == location.moved {
-            location.stride = moved;
-        }
-        location.moved = moved;
-        location.last = object;
-        location.offset = object.wrapping_sub(self.address);
+        location.learn(object, self.address);
         match class {
-            Class::Access => {
-                location.number = number;
-                self.address = object;
-            }
+            Class::Access | Class::Counted => location.number = number,
             Class::Ordered => {
                 let next = number.wrapping_add(1);
                 self.stripes[stripe_index(location.key, object)] = Stripe { chunk: self.chunk, next };
-                self.address = object;
             }
             Class::Enter => self.enter(index, number),
             Class::Leave => self.leave(number),
-            Class::Counted => location.number = number,
             Class::Raw => {}
+        }
+        // Code and counts are far from all data.
+        if matches!(class, Class::Access | Class::Ordered) {
+            self.address = object;
         }
     }
 

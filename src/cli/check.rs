@@ -1,0 +1,158 @@
+//! `avmon check`: the online rules over the trace of a run. The same findings as live, byte for byte.
+
+use super::exit::{ExitCode, Failure};
+use super::figures::counted;
+use super::launch::{self, OptionFlags};
+use super::progress::Progress;
+use super::{recording, tell};
+use crate::analysis::values::{Mismatch, Values};
+use crate::monitor::{Modules, Monitor};
+use crate::options::{self, Options};
+use crate::report::finding::Frame;
+use crate::report::json::{Start, VERSION};
+use crate::report::modules::ModuleMap;
+use crate::report::reporter::{Reporter, Totals};
+use crate::report::sink::{LogFile, Sinks, wants_color};
+use crate::report::symbols::Symbols;
+use crate::trace::meta::{self, Meta, ModuleSnapshot};
+use crate::trace::reader::Trace;
+use std::io::{self, IsTerminal as _};
+use std::iter::Peekable;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  avmon check avmon.data                     what the monitor found in the recorded run
+  avmon check --show-weak avmon.data         its weak findings too
+  avmon check --paper avmon.data             by the rules of the paper, to the letter
+  avmon check -o again.log avmon.data        with a log
+  avmon check --values avmon.data            whether every read saw the last write (recorded with --values)
+
+The options of the recorded run hold, unless a flag or AVMON_OPTIONS says otherwise.";
+
+/// Run the monitor's rules over a trace
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Check {
+    /// Write the violation log to this file
+    #[arg(short = 'o', long = "log", value_name = "FILE")]
+    log: Option<PathBuf>,
+
+    /// Check the recorded values instead: in a program without data races every read sees the last write before it
+    #[arg(long)]
+    values: bool,
+
+    #[command(flatten)]
+    flags: OptionFlags<false>,
+
+    /// The trace: a directory made by 'avmon record'
+    trace: PathBuf,
+}
+
+impl Check {
+    pub fn execute(self) -> Result<ExitCode, Failure> {
+        let trace = recording::open(&self.trace)?;
+        recording::warn(trace.problems());
+        let options = self.options(trace.meta())?;
+        let found = if self.values { check_values(&trace) } else { self.check_rules(&trace, &options)? };
+        Ok(if found { ExitCode::Findings } else { ExitCode::Success })
+    }
+
+    /// Those of the recorded run, then those of this command's environment and flags.
+    fn options(&self, meta: &Meta) -> Result<Options, Failure> {
+        let own = std::env::var_os(options::VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
+        launch::options(vec![meta.options.clone(), own], self.flags.settings()).map(|(_, options)| options)
+    }
+
+    fn check_rules(&self, trace: &Trace, options: &Options) -> Result<bool, Failure> {
+        let meta = trace.meta();
+        let start = Start {
+            version: VERSION,
+            pid: meta.pid,
+            program: meta.program.clone(),
+            arguments: meta.arguments.clone(),
+            options: meta.options.clone(),
+            time_ms: meta.start_time_ms,
+        };
+        let sinks = Sinks {
+            stderr: Box::new(io::stdout()),
+            color: wants_color(options.color, io::stdout().is_terminal(), std::env::var_os("NO_COLOR")),
+            log: self.log.clone().map(LogFile::at),
+        };
+        let mut symbols = Symbols::new(options, ModuleMap::default());
+        recording::expect_modules(trace, &mut symbols);
+        let reporter = Reporter::new(options, sinks, start, symbols);
+        let reporter = reporter.map_err(|error| Failure::internal(error.to_string()))?;
+        let mut monitor = Monitor::new(options, meta.pid, reporter, &meta.early_locks);
+        let mut modules = RecordedModules(trace.modules().peekable());
+        let progress = Progress::beside_output(io::stdout().is_terminal());
+        let merged = recording::read_monitored(trace, progress, |thread, event| {
+            monitor.step(thread, event, &mut modules);
+            ControlFlow::Continue(())
+        });
+        recording::warn(&merged.problems);
+        let (meta::Totals { lost, unseen, .. }, duration_ms) =
+            trace.end().map(|end| (end.totals, end.duration_ms)).unwrap_or_default();
+        let duration = Duration::from_millis(duration_ms);
+        let totals = Totals { lost, unseen, order_gaps: merged.order_gaps, duration, ..Totals::default() };
+        monitor.finish(&monitor.totals(totals));
+        Ok(monitor.strong() > 0)
+    }
+}
+
+/// The memory maps of a recorded process, handed over when the live monitor had them.
+struct RecordedModules<I: Iterator<Item = ModuleSnapshot>>(Peekable<I>);
+
+impl<I: Iterator<Item = ModuleSnapshot>> Modules for RecordedModules<I> {
+    fn news(&mut self, events: u64, take: &mut dyn FnMut(&str)) {
+        while let Some(snapshot) = self.0.next_if(|snapshot| snapshot.after_events <= events) {
+            take(&snapshot.maps);
+        }
+    }
+}
+
+/// So many wrong reads are told one by one.
+const MOST_TOLD: u64 = 20;
+
+/// True if a read did not see the last write.
+fn check_values(trace: &Trace) -> bool {
+    let mut symbols = recording::symbols(trace, true);
+    let mut values = Values::default();
+    let mut wrong = 0;
+    let merged = recording::read(trace, Progress::beside_output(io::stdout().is_terminal()), |thread, event| {
+        if let Some(mismatch) = values.step(thread, event) {
+            wrong += 1;
+            if wrong <= MOST_TOLD {
+                println!("{}", describe(&mismatch, &mut symbols));
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    recording::warn(&merged.problems);
+    if wrong > MOST_TOLD {
+        println!("and {} more", wrong - MOST_TOLD);
+    }
+    match (values.compared(), wrong) {
+        (0, _) => tell("warning", "no value was recorded; record with 'avmon record --values'"),
+        (compared, 0) => println!("all of {} saw the last write", counted(compared, "read")),
+        (compared, wrong) => println!(
+            "{wrong} of {} did not see the last write: there is a data race, or code that is not instrumented wrote",
+            counted(compared, "read")
+        ),
+    }
+    wrong > 0
+}
+
+fn describe(mismatch: &Mismatch, symbols: &mut Symbols) -> String {
+    let Mismatch { thread, address, size, pc, seen, expected, writer, written_at } = *mismatch;
+    let variable = symbols.variable(address).unwrap_or_else(|| format!("{address:#x}"));
+    let mut place = |pc| symbols.call_frames(pc).first().map(Frame::short).unwrap_or_default();
+    format!(
+        "thread T{thread} read {} of {variable} at {}: {seen:#x}; thread T{writer} had written {expected:#x} at {}",
+        counted(size, "byte"),
+        place(pc),
+        place(written_at),
+    )
+}

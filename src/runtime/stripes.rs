@@ -1,0 +1,136 @@
+//! The order numbers: one counter per stripe, and a lock beside it for operations that must happen together with the taking of
+//! their number.
+//!
+//! Such an operation is a single instruction of the program's, so the lock is held for nanoseconds, unless its holder loses the
+//! processor or is torn out of the hook. Nobody waits long for either: who has waited for [`LONGEST_WAIT`] takes the lock over. What
+//! may be lost by that is the right order of two operations, never the program's progress.
+
+use crate::event::STRIPES;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Alone on its cache line.
+#[repr(align(64))]
+struct Stripe {
+    next: AtomicU64,
+    /// Who holds the lock: the kernel's id of the thread, or 0.
+    holder: AtomicU32,
+}
+
+static STRIPE: [Stripe; STRIPES] = [const { Stripe { next: AtomicU64::new(0), holder: AtomicU32::new(0) } }; STRIPES];
+
+static TAKEN_OVER: AtomicU64 = AtomicU64::new(0);
+
+const LONGEST_WAIT: Duration = Duration::from_millis(20);
+const SPINS: u32 = 64;
+const YIELDS: u32 = 64;
+const PAUSE: Duration = Duration::from_micros(50);
+
+#[inline(always)]
+fn at(stripe: usize) -> &'static Stripe {
+    &STRIPE[stripe % STRIPES]
+}
+
+/// The number that will be taken next.
+#[inline(always)]
+pub fn next(stripe: usize) -> u64 {
+    at(stripe).next.load(Ordering::Relaxed)
+}
+
+/// Takes a number. The real operation's own order carries this one: an acquire is numbered after it, a release before.
+#[inline(always)]
+pub fn take(stripe: usize) -> u64 {
+    at(stripe).next.fetch_add(1, Ordering::AcqRel)
+}
+
+/// Does something and takes its number, with nobody else doing so on this stripe in between. `me` is the kernel's id of this thread.
+#[inline(always)]
+pub fn take_with<R>(stripe: usize, me: u32, work: impl FnOnce() -> R) -> (R, u64) {
+    let holder = &at(stripe).holder;
+    if holder.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        wait_for(holder, me);
+    }
+    let result = work();
+    let number = take(stripe);
+    // Not if somebody lost patience with us.
+    if holder.load(Ordering::Relaxed) == me {
+        holder.store(0, Ordering::Release);
+    }
+    (result, number)
+}
+
+#[cold]
+#[inline(never)]
+fn wait_for(holder: &AtomicU32, me: u32) {
+    let mut since = None;
+    for round in 0.. {
+        let seen = holder.load(Ordering::Relaxed);
+        if seen == 0 {
+            if holder.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                return;
+            }
+        } else if round < SPINS {
+            std::hint::spin_loop();
+        } else if round < SPINS + YIELDS {
+            std::thread::yield_now();
+        } else if since.get_or_insert_with(Instant::now).elapsed() < LONGEST_WAIT {
+            std::thread::sleep(PAUSE);
+        } else if holder.compare_exchange(seen, me, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            TAKEN_OVER.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+    }
+}
+
+/// How often a lock was taken over from a holder that did not give it back.
+#[must_use]
+pub fn taken_over() -> u64 {
+    TAKEN_OVER.load(Ordering::Relaxed)
+}
+
+/// Starts again, in the child of a fork: the holders are gone.
+pub fn reset() {
+    for stripe in &STRIPE {
+        stripe.next.store(0, Ordering::Relaxed);
+        stripe.holder.store(0, Ordering::Relaxed);
+    }
+    TAKEN_OVER.store(0, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_with_a_number_is_done_in_its_order() {
+        const STRIPE: usize = 17;
+        const TURNS: u64 = 20_000;
+        let done = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for me in 1..=4 {
+                let done = &done;
+                scope.spawn(move || {
+                    for _ in 0..TURNS {
+                        // Two steps: another thread in between would show.
+                        let (seen, number) = take_with(STRIPE, me, || {
+                            let seen = done.load(Ordering::Relaxed);
+                            done.store(seen + 1, Ordering::Relaxed);
+                            seen
+                        });
+                        assert_eq!(seen, number);
+                    }
+                });
+            }
+        });
+        assert_eq!(next(STRIPE), 4 * TURNS);
+    }
+
+    #[test]
+    fn a_lock_that_is_never_given_back_is_taken_over() {
+        const STRIPE: usize = 18;
+        at(STRIPE).holder.store(99, Ordering::Relaxed);
+        assert_eq!(take_with(STRIPE, 1, || "done"), ("done", 0));
+        assert_eq!(taken_over(), 1);
+        assert_eq!(at(STRIPE).holder.load(Ordering::Relaxed), 0);
+    }
+}

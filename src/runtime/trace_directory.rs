@@ -1,0 +1,78 @@
+//! The begin of a recording: its directory, made by the thread that creates the program's first thread.
+
+use super::slabs::Slabs;
+use super::{early, options, say, start_directory};
+use crate::report::json::{Start, strings};
+use crate::trace::meta::Meta;
+use crate::trace::slots;
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+/// The trace that this process records.
+pub struct Recording {
+    pub directory: PathBuf,
+    pub meta: Meta,
+}
+
+impl Recording {
+    /// Makes the trace's directory and the file of its chunks, if a trace was asked for.
+    pub fn begin() -> Option<(Recording, Slabs)> {
+        let path = &options().trace_path;
+        if path.is_empty() {
+            return None;
+        }
+        let above = start_directory().join(path);
+        match Recording::make(&above) {
+            Ok(begun) => Some(begun),
+            Err(error) => {
+                let above = above.display();
+                say(&format!(
+                    "avmon: no trace can be made in {above}: {error}; the program runs monitored but not recorded\n"
+                ));
+                None
+            }
+        }
+    }
+
+    fn make(above: &Path) -> io::Result<(Recording, Slabs)> {
+        let directory = make_directory(above)?;
+        let start = Start::of_this_process();
+        let meta = Meta {
+            trace_id: Meta::random_id(),
+            pid: start.pid,
+            program: start.program,
+            arguments: start.arguments,
+            environment: strings("/proc/self/environ"),
+            options: start.options,
+            start_time_ms: start.time_ms,
+            early_locks: early::take(),
+            ..Meta::default()
+        };
+        let chunks = directory.join(slots::SLOTS);
+        let mut head = slots::head(meta.trace_id).to_vec();
+        head.resize(slots::SLOTS_AT, 0);
+        fs::write(&chunks, &head)?;
+        let slabs = Slabs::in_file(&chunks, head.len() as u64);
+        Ok((Recording { directory, meta }, slabs))
+    }
+}
+
+/// A new directory named after the process. A process that becomes another program keeps its id, so the name may be taken.
+/// What is recorded, the environment above all, is for the user alone.
+fn make_directory(above: &Path) -> io::Result<PathBuf> {
+    let mut private = DirBuilder::new();
+    private.mode(0o700);
+    private.recursive(true).create(above)?;
+    private.recursive(false);
+    let pid = std::process::id();
+    let names = std::iter::once(pid.to_string()).chain((1..).map(|again| format!("{pid}.{again}")));
+    for directory in names.map(|name| above.join(name)) {
+        match private.create(&directory) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            result => return result.map(|()| directory),
+        }
+    }
+    unreachable!("the names never end")
+}

@@ -76,7 +76,10 @@ fn a_recording_holds_what_the_program_did_and_how_it_ended() {
     assert!(ending.stderr.ends_with("avmon: 'avmon info avmon.data' tells more\n"), "{ending:?}");
     assert!(!ending.stderr.contains("warning"), "{ending:?}");
     let info = place.info();
-    assert_eq!((&info["exit_status"], &info["complete"], &info["problems"]), (&3.into(), &true.into(), &serde_json::json!([])));
+    assert_eq!(
+        (&info["exit_status"], &info["complete"], &info["problems"]),
+        (&3.into(), &true.into(), &serde_json::json!([]))
+    );
     assert_eq!((&info["locks"], &info["shared_variables"]), (&1.into(), &1.into()));
     assert_eq!(info["kinds"]["acquire"], 400);
     assert_eq!(info["arguments"][1], "3");
@@ -210,7 +213,11 @@ fn excluded_code_is_not_recorded() {
 #[test]
 fn a_size_limit_stops_the_recording_and_that_is_told() {
     let place = Place::new();
-    let source = PROGRAM.replace("i < 100;", "i < 300000;");
+    // Addresses that nobody can foretell take the most room.
+    let source = PROGRAM
+        .replace("static int counter;", "static int table[1 << 20]; static unsigned at;\n#define counter table[at >> 12]")
+        .replace("{ add(i);", "{ at = at * 1103515245 + 12345; add(i);")
+        .replace("i < 100;", "i < 200000;");
     fs::write(place.path().join("long.c"), source).unwrap();
     assert_eq!(end(avmon(&["cc", "-O1", "-pthread", "long.c", "-o", "long"]).current_dir(place.path())).code, Some(0));
     let ending = end(&mut place.record(&["--all", "--max-size", "1", "./long"]));

@@ -198,8 +198,9 @@ fn dump_filters() {
 #[test]
 fn dump_of_threads_seeks() {
     let traces = Traces::new();
-    let many: Vec<(ThreadId, Event)> =
-        (0..2500).map(|index| (index % 2, Event::access(Kind::Write, 0, 4, 0, 0x7000 + u64::from(index), 0x11))).collect();
+    let many: Vec<(ThreadId, Event)> = (0..2500)
+        .map(|index| (index % 2, Event::access(Kind::Write, 0, 4, 0, 0x7000 + u64::from(index), 0x11)))
+        .collect();
     traces::write(&traces.path("many"), &many, 100);
     let lines = |arguments: &[&str]| -> Vec<String> {
         let text = run("dump", &[&["--per-thread"], arguments].concat(), &traces.path("many")).stdout;
@@ -233,8 +234,21 @@ fn export_writes_std_and_what_its_names_stand_for() {
     let text = std::fs::read_to_string(output).unwrap();
     let operations: Vec<&str> = text.lines().map(|line| line.rsplit_once('|').unwrap().0).collect();
     let expected = [
-        "T0|fork(T1)", "T0|w(V0)", "T0|acq(L0)", "T0|w(V1)", "T0|rel(L0)", "T0|fork(T2)", "T1|join(T2)", "T1|begin",
-        "T1|acq(L0)", "T1|r(V1)", "T1|rel(L0)", "T1|end", "T1|acq(L1)", "T1|rel(L1)", "T0|join(T1)",
+        "T0|fork(T1)",
+        "T0|w(V0)",
+        "T0|acq(L0)",
+        "T0|w(V1)",
+        "T0|rel(L0)",
+        "T0|fork(T2)",
+        "T1|join(T2)",
+        "T1|begin",
+        "T1|acq(L0)",
+        "T1|r(V1)",
+        "T1|rel(L0)",
+        "T1|end",
+        "T1|acq(L1)",
+        "T1|rel(L1)",
+        "T0|join(T1)",
     ];
     assert_eq!(operations, expected);
     let names = std::fs::read_to_string(names).unwrap();

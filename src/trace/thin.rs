@@ -27,7 +27,7 @@ use crate::event::{Event, Kind, memory};
 
 /// Slots of the table of repetitions: a few times the places that a chunk's loops touch, and small enough for the
 /// processor's first cache.
-const SLOTS: usize = 2048;
+const SLOTS: usize = 1024;
 
 /// How many frames are looked at for the owner of a place on the stack. If it is further out, the access is kept.
 const WALK: usize = 16;

@@ -76,20 +76,25 @@ impl Decoder {
         out.reserve(codes.0.len());
         let mut at = Position::default();
         for &code in codes.0 {
-            let event;
-            (event, at) = self.event(at, code, &mut columns)?;
-            out.push(event);
+            at = self.event(at, code, &mut columns, out)?;
         }
         let ends = [rest, columns.addresses, columns.locations, columns.numbers];
         if ends.iter().all(Rest::is_empty) { Ok(()) } else { Err(DecodeError::Leftover) }
     }
 
+    /// Appends the next event; returns where the thread is then.
     #[inline(always)]
-    fn event(&mut self, at: Position, code: u8, columns: &mut Columns) -> Result<(Event, Position), DecodeError> {
+    fn event(
+        &mut self,
+        at: Position,
+        code: u8,
+        columns: &mut Columns,
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
         let index = self.place(at.here, code >> place::SHIFT, columns)?;
         let location = self.model.find(index).ok_or(DecodeError::UnknownLocation)?;
         if !Class::is_access(location.key) {
-            return self.other(at, code, index, columns);
+            return self.other(at, code, index, columns, out);
         }
         let object = address(code & address::MASK, location, at.address, columns)?;
         if code & SURPRISE != 0 {
@@ -97,7 +102,8 @@ impl Decoder {
         }
         location.learn(object, at.address);
         let head = location.key | location.number << Class::Access.shift();
-        Ok((Event::from_words([head, object, location.pc]), Position { here: index, address: object }))
+        out.push(Event::from_words([head, object, location.pc]));
+        Ok(Position { here: index, address: object })
     }
 
     #[inline(never)]
@@ -107,7 +113,8 @@ impl Decoder {
         code: u8,
         index: u32,
         columns: &mut Columns,
-    ) -> Result<(Event, Position), DecodeError> {
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
         let location = self.model.location(index);
         if location.is_empty() {
             return Err(DecodeError::UnknownLocation);
@@ -115,15 +122,15 @@ impl Decoder {
         let (pc, key) = (location.pc, location.key);
         let class = Class::of(key);
         if class == Class::Raw {
-            return self.raw(at, index, columns);
+            return self.raw(at, index, columns, out);
         }
         let object = address(code & address::MASK, location, at.address, columns)?;
         let mut number = self.model.number(class, index, object);
         if code & SURPRISE != 0 {
             number = surprise(number, class, columns)?;
         }
-        let event = Event::from_words([key | number << class.shift(), object, pc]);
-        Ok((event, self.model.learn(at.address, class, index, object, number)))
+        out.push(Event::from_words([key | number << class.shift(), object, pc]));
+        Ok(self.model.learn(at.address, class, index, object, number))
     }
 
     #[inline(always)]
@@ -153,12 +160,18 @@ impl Decoder {
     }
 
     #[cold]
-    fn raw(&mut self, at: Position, index: u32, columns: &mut Columns) -> Result<(Event, Position), DecodeError> {
+    fn raw(
+        &mut self,
+        at: Position,
+        index: u32,
+        columns: &mut Columns,
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
         let key = self.model.location(index).key;
         let mut word = || columns.numbers.varint().ok_or(DecodeError::Truncated);
         let (number, object, pc) = (word()?, word()?, word()?);
-        let event = Event::from_words([key | number << Class::Raw.shift(), object, pc]);
-        Ok((event, self.model.learn(at.address, Class::Raw, index, 0, 0)))
+        out.push(Event::from_words([key | number << Class::Raw.shift(), object, pc]));
+        Ok(self.model.learn(at.address, Class::Raw, index, 0, 0))
     }
 }
 

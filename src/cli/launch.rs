@@ -19,6 +19,7 @@ use std::process::Command;
 pub struct Launch {
     pub command: Command,
     path: PathBuf,
+    options: String,
 }
 
 impl Launch {
@@ -36,10 +37,17 @@ impl Launch {
         let (name, arguments) = words.split_first().expect("the parser asks for a program");
         let path = program::find(name)?;
         let mut command = Command::new(&path);
-        command.arg0(name).args(arguments).env("LD_PRELOAD", preload).env(options::VARIABLE, options);
+        command.arg0(name).args(arguments).env("LD_PRELOAD", preload).env(options::VARIABLE, &options);
         // SAFETY: it only closes files and sets the action of a signal, which is allowed in a child just forked.
         unsafe { command.pre_exec(inherited::restore) };
-        Ok(Launch { command, path })
+        Ok(Launch { command, path, options })
+    }
+
+    /// Sets one more option, whose value is known to be good. It wins over the others.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), Failure> {
+        self.options = format!("{}:{}", self.options, item(name, value).map_err(usage)?);
+        self.command.env(options::VARIABLE, &self.options);
+        Ok(())
     }
 
     /// What to say when the program does not start.

@@ -22,6 +22,7 @@
 //! two kept accesses stays true.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Kind, memory};
 
@@ -36,7 +37,8 @@ const WALK: usize = 16;
 pub type Exclude = Box<dyn FnMut(u64) -> bool + Send>;
 
 /// Accesses that were dropped, by rule.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Dropped {
     pub stack: u64,
     pub repetition: u64,

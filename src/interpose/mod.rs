@@ -10,6 +10,7 @@ pub mod process;
 pub mod real;
 pub mod shim;
 pub mod signal;
+pub mod strings;
 pub mod thread;
 pub mod tsan;
 
@@ -229,6 +230,7 @@ pub const TABLE: &[(&str, &[&str])] = &[
     ("signals", SIGNALS),
     ("channels", CHANNELS),
     ("memory", memory::NAMES),
+    ("strings", strings::NAMES),
     ("functions", FUNCTIONS),
     ("accesses", tsan::access::NAMES),
     ("coverage", tsan::access::COVERAGE),

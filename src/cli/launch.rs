@@ -58,16 +58,7 @@ impl Launch {
 
 /// The text of `AVMON_OPTIONS` for the program: what is in the environment, overridden by the settings.
 fn options_text<'a>(settings: impl Iterator<Item = (&'static str, &'a str)>) -> Result<String, Failure> {
-    let inherited = std::env::var_os(options::VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
-    let mut items = vec![inherited];
-    for (name, value) in settings {
-        items.push(item(name, value).map_err(usage)?);
-    }
-    let (options, problems) = Options::parse(&items.join(":"));
-    if let Some(problem) = problems.first() {
-        return Err(usage(format!("{}: {problem}", options::VARIABLE)));
-    }
-    check_rules(&options)?;
+    let (mut items, options) = options_after(vec![inherited_options()], settings)?;
     check_log(&options.log_path)?;
     for (name, file) in files(&options) {
         // The programs that this one starts may do so in another directory.
@@ -76,6 +67,27 @@ fn options_text<'a>(settings: impl Iterator<Item = (&'static str, &'a str)>) -> 
     }
     items.retain(|item| !item.is_empty());
     Ok(items.join(":"))
+}
+
+/// What `AVMON_OPTIONS` says.
+pub fn inherited_options() -> String {
+    std::env::var_os(options::VARIABLE).unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The settings behind the items that are there, which they override, and what all of them say together.
+pub fn options_after<'a>(
+    mut items: Vec<String>,
+    settings: impl Iterator<Item = (&'static str, &'a str)>,
+) -> Result<(Vec<String>, Options), Failure> {
+    for (name, value) in settings {
+        items.push(item(name, value).map_err(usage)?);
+    }
+    let (options, problems) = Options::parse(&items.join(":"));
+    if let Some(problem) = problems.first() {
+        return Err(usage(format!("{}: {problem}", options::VARIABLE)));
+    }
+    check_rules(&options)?;
+    Ok((items, options))
 }
 
 fn usage(text: String) -> Failure {

@@ -1,5 +1,6 @@
 //! The `avmon` command, one file per subcommand.
 
+mod check;
 pub mod compiler;
 mod completions;
 mod demo;
@@ -55,6 +56,7 @@ enum Command {
     Run(run::Run),
     Record(record::Record),
     Info(info::Info),
+    Check(check::Check),
     Dump(dump::Dump),
     Export(export::Export),
     Report(report::Report),
@@ -140,6 +142,7 @@ impl Command {
             Command::Run(command) => command.execute(),
             Command::Record(command) => command.execute(),
             Command::Info(command) => command.execute(),
+            Command::Check(command) => command.execute(),
             Command::Dump(command) => command.execute(),
             Command::Export(command) => command.execute(),
             Command::Report(command) => command.execute(),

@@ -5,11 +5,13 @@ use super::progress::Progress;
 use super::tell;
 use crate::event::{Event, ThreadId};
 use crate::options::Options;
+use crate::report::image;
 use crate::report::modules::ModuleMap;
 use crate::report::symbols::Symbols;
 use crate::trace::meta;
-use crate::trace::reader::{Merged, Problem, Trace};
+use crate::trace::reader::{self, Merged, Problem, Trace};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -41,21 +43,47 @@ pub fn symbols(trace: &Trace, symbolize: bool) -> Symbols {
         map.replace(&snapshot.maps);
     }
     let (options, _) = Options::parse(&trace.meta().options);
-    Symbols::with_modules(&Options { symbolize, ..options }, map)
+    let mut symbols = Symbols::new(&Options { symbolize, ..options }, map);
+    expect_modules(trace, &mut symbols);
+    symbols
+}
+
+/// Makes sure that names come from the files that were recorded, and says which have changed since.
+pub fn expect_modules(trace: &Trace, symbols: &mut Symbols) {
+    let recorded: BTreeMap<String, String> = trace.modules().flat_map(|snapshot| snapshot.build_ids).collect();
+    for (path, id) in recorded {
+        if image::build_id(Path::new(&path)).as_ref() != Some(&id) {
+            tell("warning", &format!("{path} is not what it was when it was recorded; its code has no names here"));
+        }
+        symbols.expect(&path, &id);
+    }
 }
 
 /// Goes through all events in merged order.
-pub fn read(
+pub fn read(trace: &Trace, progress: Progress, sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>) -> Merged {
+    with_progress(progress, sink, |sink, progress| trace.merged(sink, progress))
+}
+
+/// Goes through the events that the monitor saw, in the order in which it saw them.
+pub fn read_monitored(
     trace: &Trace,
+    progress: Progress,
+    sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>,
+) -> Merged {
+    with_progress(progress, sink, |sink, progress| trace.monitored(sink, progress))
+}
+
+fn with_progress(
     mut progress: Progress,
     mut sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>,
+    read: impl FnOnce(reader::Sink, reader::Progress) -> Merged,
 ) -> Merged {
     let events = Cell::new(0);
     let mut counting = |thread, event: &Event| {
         events.set(events.get() + 1);
         sink(thread, event)
     };
-    trace.merged(&mut counting, &mut |bytes, all_bytes| progress.update(events.get(), bytes, all_bytes))
+    read(&mut counting, &mut |bytes, all_bytes| progress.update(events.get(), bytes, all_bytes))
 }
 
 /// Says on stderr what is missing from a trace.
@@ -63,11 +91,4 @@ pub fn warn<'a>(problems: impl IntoIterator<Item = &'a Problem>) {
     for problem in problems {
         tell("warning", &problem.to_string());
     }
-}
-
-/// What the 16 bytes of a `Name` event spell.
-pub fn spelt(event: &Event) -> String {
-    let bytes = [event.object.to_le_bytes(), event.pc.to_le_bytes()].concat();
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }

@@ -215,7 +215,10 @@ fn a_size_limit_stops_the_recording_and_that_is_told() {
     let place = Place::new();
     // Addresses that nobody can foretell take the most room.
     let source = PROGRAM
-        .replace("static int counter;", "static int table[1 << 20]; static unsigned at;\n#define counter table[at >> 12]")
+        .replace(
+            "static int counter;",
+            "static int table[1 << 20]; static unsigned at;\n#define counter table[at >> 12]",
+        )
         .replace("{ add(i);", "{ at = at * 1103515245 + 12345; add(i);")
         .replace("i < 100;", "i < 200000;");
     fs::write(place.path().join("long.c"), source).unwrap();

@@ -121,7 +121,7 @@ impl Export {
                 for event in &events {
                     track.step(event)?;
                     if event.kind() == Some(Kind::Name) {
-                        given.push((event.number() as u32, recording::spelt(event)));
+                        given.push((event.number() as u32, event.text()));
                     }
                 }
             }

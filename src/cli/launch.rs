@@ -58,9 +58,9 @@ impl Launch {
 
 /// The text of `AVMON_OPTIONS` for the program: what is in the environment, overridden by the settings.
 fn options_text<'a>(settings: impl Iterator<Item = (&'static str, &'a str)>) -> Result<String, Failure> {
-    let inherited = std::env::var_os(options::VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
-    let (mut items, options) = options(vec![inherited], settings)?;
-    check_rules(&options)?;
+    let (mut items, options) = options_after(vec![inherited_options()], settings)?;
+    // Only now: a trace that is read later may have been moved, and this file with it.
+    Exclusions::read(&options).map_err(broken)?;
     check_log(&options.log_path)?;
     for (name, file) in files(&options) {
         // The programs that this one starts may do so in another directory.
@@ -71,19 +71,25 @@ fn options_text<'a>(settings: impl Iterator<Item = (&'static str, &'a str)>) -> 
     Ok(items.join(":"))
 }
 
-/// Texts of options and single settings together, the later ones over the earlier: as texts, and as options.
-pub fn options<'a>(
-    mut texts: Vec<String>,
+/// What `AVMON_OPTIONS` says.
+pub fn inherited_options() -> String {
+    std::env::var_os(options::VARIABLE).unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The settings behind the items that are there, which they override, and what all of them say together.
+pub fn options_after<'a>(
+    mut items: Vec<String>,
     settings: impl Iterator<Item = (&'static str, &'a str)>,
 ) -> Result<(Vec<String>, Options), Failure> {
     for (name, value) in settings {
-        texts.push(item(name, value).map_err(usage)?);
+        items.push(item(name, value).map_err(usage)?);
     }
-    let (options, problems) = Options::parse(&texts.join(":"));
-    match problems.first() {
-        Some(problem) => Err(usage(format!("{}: {problem}", options::VARIABLE))),
-        None => Ok((texts, options)),
+    let (options, problems) = Options::parse(&items.join(":"));
+    if let Some(problem) = problems.first() {
+        return Err(usage(format!("{}: {problem}", options::VARIABLE)));
     }
+    check_rules(&options)?;
+    Ok((items, options))
 }
 
 fn usage(text: String) -> Failure {
@@ -110,13 +116,16 @@ fn files(options: &Options) -> impl Iterator<Item = (&'static str, &str)> {
     all.into_iter().filter(|(_, file)| !file.is_empty())
 }
 
-/// Parses every file of rules: a broken one would leave the user without them.
+/// Parses the suppressions and the specification: a broken file would leave the user without either.
 fn check_rules(options: &Options) -> Result<(), Failure> {
-    let broken = |error: RulesError| Failure::internal(error.to_string());
     Suppressions::read(options).map_err(broken)?;
     Specification::read(options).map_err(broken)?;
-    Exclusions::read(options).map_err(broken)?;
     Ok(())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+fn broken(error: RulesError) -> Failure {
+    Failure::internal(error.to_string())
 }
 
 /// Makes sure that the log can be written. The process keeps its id when it becomes the program.

@@ -5,11 +5,13 @@ use super::progress::Progress;
 use super::tell;
 use crate::event::{Event, ThreadId};
 use crate::options::Options;
+use crate::report::image;
 use crate::report::modules::ModuleMap;
 use crate::report::symbols::Symbols;
 use crate::trace::meta;
 use crate::trace::reader::{self, Merged, Problem, Trace};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -36,36 +38,42 @@ pub fn processes(directory: &Path) -> Vec<PathBuf> {
 
 /// Names for the addresses of a trace. Where two modules lay at one address in turn, the later one is named.
 pub fn symbols(trace: &Trace, symbolize: bool) -> Symbols {
+    let mut map = ModuleMap::parse("");
+    for snapshot in trace.modules() {
+        map.replace(&snapshot.maps);
+    }
     let (options, _) = Options::parse(&trace.meta().options);
-    let mut symbols = Symbols::new(&Options { symbolize, ..options }, ModuleMap::default());
-    trace.modules().for_each(|snapshot| symbols.replace_modules(&snapshot.maps));
+    let mut symbols = Symbols::new(&Options { symbolize, ..options }, map);
     expect_modules(trace, &mut symbols);
     symbols
 }
 
-/// Files that were built again since the recording have other names at its addresses: they are not used.
+/// Makes sure that names come from the files that were recorded, and says which have changed since.
 pub fn expect_modules(trace: &Trace, symbols: &mut Symbols) {
-    for (path, build_id) in trace.modules().flat_map(|snapshot| snapshot.build_ids) {
-        symbols.expect(&path, &build_id);
+    let recorded: BTreeMap<String, String> = trace.modules().flat_map(|snapshot| snapshot.build_ids).collect();
+    for (path, id) in recorded {
+        if image::build_id(Path::new(&path)).as_ref() != Some(&id) {
+            tell("warning", &format!("{path} is not what it was when it was recorded; its code has no names here"));
+        }
+        symbols.expect(&path, &id);
     }
 }
 
 /// Goes through all events in merged order.
 pub fn read(trace: &Trace, progress: Progress, sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>) -> Merged {
-    observed(progress, sink, |sink, progress| trace.merged(sink, progress))
+    with_progress(progress, sink, |sink, progress| trace.merged(sink, progress))
 }
 
-/// Goes through what the live monitor saw, in the order in which it saw it.
+/// Goes through the events that the monitor saw, in the order in which it saw them.
 pub fn read_monitored(
     trace: &Trace,
     progress: Progress,
     sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>,
 ) -> Merged {
-    observed(progress, sink, |sink, progress| trace.monitored(sink, progress))
+    with_progress(progress, sink, |sink, progress| trace.monitored(sink, progress))
 }
 
-/// Reads with a progress line.
-fn observed(
+fn with_progress(
     mut progress: Progress,
     mut sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>,
     read: impl FnOnce(reader::Sink, reader::Progress) -> Merged,
@@ -83,11 +91,4 @@ pub fn warn<'a>(problems: impl IntoIterator<Item = &'a Problem>) {
     for problem in problems {
         tell("warning", &problem.to_string());
     }
-}
-
-/// What the 16 bytes of a `Name` event spell.
-pub fn spelt(event: &Event) -> String {
-    let bytes = [event.object.to_le_bytes(), event.pc.to_le_bytes()].concat();
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }

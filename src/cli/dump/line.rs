@@ -1,7 +1,6 @@
 //! One event as one line. The columns are stable: other programs and `diff` read them.
 
 use crate::cli::names::Names;
-use crate::cli::recording::spelt;
 use crate::event::{Event, Kind, Mode, ThreadId, access, atomic, memory};
 use std::io;
 use std::sync::Arc;
@@ -106,7 +105,7 @@ fn details(kind: Kind, event: &Event) -> String {
         Kind::Lost => format!("events={}", event.number()),
         Kind::Branches => format!("branches={}", event.number()),
         Kind::Time => format!("ns={}", event.number()),
-        Kind::Name => format!("'{}'", spelt(event).escape_debug()),
+        Kind::Name => format!("'{}'", event.text().escape_debug()),
         Kind::Value => format!("{:016x} {:016x}", event.object, event.pc),
         _ => "-".to_owned(),
     }

@@ -1,7 +1,6 @@
 //! What the events of a trace add up to.
 
 use super::sharing::Sharing;
-use crate::cli::recording::spelt;
 use crate::event::{Event, Kind, ThreadId};
 use crate::trace::memory::Memory;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -52,7 +51,7 @@ impl Census {
                 (about.parent, about.created_at) = (Some(thread), event.pc);
             }
             Kind::Start => self.threads.entry(thread).or_default().routine = event.pc,
-            Kind::Name => self.threads.entry(event.number() as ThreadId).or_default().name = spelt(event),
+            Kind::Name => self.threads.entry(event.number() as ThreadId).or_default().name = event.text(),
             Kind::Lost => self.lost += event.number(),
             _ => {}
         }

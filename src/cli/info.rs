@@ -4,7 +4,7 @@ mod census;
 mod sharing;
 
 use super::exit::{ExitCode, Failure};
-use super::figures::{counted, duration, grouped, size};
+use super::figures::{counted, duration, grouped, ratio, size};
 use super::progress::Progress;
 use super::recording::{self, DIRECTORY};
 use crate::event::{Kind, ThreadId};
@@ -160,7 +160,9 @@ fn facts(trace: &Trace, census: &Census, merged: Option<&Merged>) -> Facts {
         })
         .collect();
     let mut dropped = Dropped::default();
-    threads.iter().for_each(|thread| dropped += thread.dropped);
+    for thread in &threads {
+        dropped += thread.dropped;
+    }
     let mut modules = BTreeMap::new();
     trace.modules().for_each(|snapshot| modules.extend(snapshot.build_ids));
     let problems = trace.problems().iter().chain(merged.map_or(&[][..], |merged| &merged.problems));
@@ -200,7 +202,7 @@ fn content(census: &Census, bytes_on_disk: u64) -> Content {
     Content {
         kinds: census.kinds().map(|(kind, count)| (kind.name(), count)).collect(),
         accesses,
-        bytes_per_access: (accesses > 0).then(|| bytes_on_disk as f64 / accesses as f64),
+        bytes_per_access: (accesses > 0).then(|| ratio(bytes_on_disk, accesses)),
         locks: census.locks(),
         allocations: census.count(&[Kind::Allocate]),
         frees: census.count(&[Kind::Free]),
@@ -322,7 +324,7 @@ fn sizes(facts: &Facts) -> String {
     let in_memory = facts.events.saturating_mul(size_of::<crate::event::Event>() as u64);
     let mut text = size(facts.bytes_on_disk);
     if in_memory > 0 {
-        let percent = facts.bytes_on_disk as f64 * 100.0 / in_memory as f64;
+        let percent = ratio(facts.bytes_on_disk, in_memory) * 100.0;
         let _ = write!(text, ", {percent:.0}% of what it is in memory");
     }
     if let Some(bytes) = facts.content.as_ref().and_then(|content| content.bytes_per_access) {

@@ -48,7 +48,7 @@ pub struct Record {
     #[arg(long)]
     values: bool,
 
-    /// Do not record accesses of this code: module:TEMPLATE, file:TEMPLATE or function:TEMPLATE
+    /// Do not record accesses of this code; the type is module, file or function
     #[arg(short = 'x', long, value_name = "TYPE:TEMPLATE", value_parser = exclusion, conflicts_with_all = ["all", "values"])]
     exclude: Vec<String>,
 

@@ -26,7 +26,9 @@ pub mod tls;
 mod worker;
 
 pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
-pub use recording::{allocated, freeing, access_refused, access_slowly, get_ready, atomic, is_recording, recording, Operation};
+pub use recording::{
+    Operation, access_refused, access_slowly, allocated, atomic, freeing, get_ready, is_recording, recording,
+};
 
 use crate::event;
 use crate::options::Options;

@@ -5,7 +5,7 @@
 //! apart: it is 0 only when the recording has been told everything up to now, frames, awaits and values.
 
 use super::chunk::{Chunk, EVENTS};
-use super::record::{Errno, make_room, not_recorded, open_gate, put, may_record, refuse, settle, shut_gate, with_gate};
+use super::record::{Errno, make_room, may_record, not_recorded, open_gate, put, refuse, settle, shut_gate, with_gate};
 use super::stripes;
 use super::tls::{Tls, tls};
 use crate::event::{Event, Kind, memory};
@@ -54,6 +54,7 @@ pub fn stop_recording() {
 }
 
 /// Called by the shim, behind the shut gate, when an event cannot simply be appended. False: it cannot at all.
+#[must_use]
 pub extern "C" fn get_ready() -> libc::c_int {
     // SAFETY: the shim shut the gate.
     libc::c_int::from(unsafe { settle(tls()) })

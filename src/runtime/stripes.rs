@@ -17,8 +17,7 @@ struct Stripe {
     holder: AtomicU32,
 }
 
-static STRIPE: [Stripe; STRIPES] =
-    [const { Stripe { next: AtomicU64::new(0), holder: AtomicU32::new(0) } }; STRIPES];
+static STRIPE: [Stripe; STRIPES] = [const { Stripe { next: AtomicU64::new(0), holder: AtomicU32::new(0) } }; STRIPES];
 
 static TAKEN_OVER: AtomicU64 = AtomicU64::new(0);
 
@@ -34,6 +33,7 @@ fn at(stripe: usize) -> &'static Stripe {
 
 /// The number that will be taken next.
 #[inline(always)]
+#[must_use]
 pub fn next(stripe: usize) -> u64 {
     at(stripe).next.load(Ordering::Relaxed)
 }

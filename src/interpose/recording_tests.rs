@@ -3,6 +3,8 @@
 
 use super::strings;
 use super::tsan::{access, atomic};
+use crate::event::Kind::{Enter, Leave, Read, Value, Write};
+use crate::event::atomic::detail;
 use crate::event::{self, Event, Kind};
 use crate::runtime::chunk::Chunk;
 use crate::runtime::record::{start_recording, stop_recording};
@@ -48,14 +50,31 @@ fn in_this_thread(values: bool, work: impl FnOnce(*mut Tls)) -> Vec<Event> {
 
 type Hook = unsafe extern "C" fn();
 
+/// Calls a hook with integers in registers; those that it does not look at do no harm, nor does an answer that it does not give.
+fn call(hook: Hook, arguments: &[u64]) -> u64 {
+    let at = |index: usize| arguments.get(index).copied().unwrap_or(0);
+    // SAFETY: a function of the C ABI; the addresses that the tests pass are their own variables'.
+    unsafe {
+        let hook: unsafe extern "C" fn(u64, u64, u64, u64, u64) -> u64 = std::mem::transmute(hook);
+        hook(at(0), at(1), at(2), at(3), at(4))
+    }
+}
+
 macro_rules! call {
-    ($hook:expr, $($argument:expr),* $(; $result:ty)?) => {{
-        // SAFETY: a hook takes integers in registers; those that it does not look at do no harm.
-        let function: unsafe extern "C" fn($(call!(@type $argument)),*) $(-> $result)? = unsafe { std::mem::transmute($hook as Hook) };
-        // SAFETY: the addresses that the tests pass are their own variables'.
-        unsafe { function($($argument as u64),*) }
-    }};
-    (@type $argument:expr) => { u64 };
+    ($hook:expr, $($argument:expr),*) => { call($hook, &[$($argument as u64),*]) };
+    ($hook:expr, $($argument:expr),*; $result:ty) => { call($hook, &[$($argument as u64),*]) as $result };
+}
+
+/// Shuts or opens the gate, as if the thread were in a hook already.
+fn set_gate(t: *mut Tls, gate: u64) {
+    // SAFETY: the calling thread's own state.
+    unsafe { (*t).gate = gate };
+}
+
+/// Whether the recording was told of all frames.
+fn is_in_step(t: *mut Tls) -> bool {
+    // SAFETY: the calling thread's own state.
+    unsafe { (*t).top == (*t).published && (*t).low == (*t).published && (*t).owes == 0 }
 }
 
 /// Kind, detail and size.
@@ -116,15 +135,14 @@ fn functions_are_told_when_they_are_entered_and_left() {
         call!(super::__tsan_func_entry, 200);
         call!(access::__tsan_read1, 8);
         call!(super::__tsan_func_exit,);
-        // SAFETY: this thread's own state; so are all below.
-        unsafe { assert!((*t).top == (*t).published && (*t).low == (*t).published && (*t).owes == 0) };
+        assert!(is_in_step(t));
         // As in a signal handler that interrupted a hook: nothing now, and nothing to say if it comes to nothing.
-        unsafe { (*t).gate = 8 };
+        set_gate(t, 8);
         call!(super::__tsan_func_entry, 300);
         call!(access::__tsan_read1, 8);
         call!(super::__tsan_func_exit,);
-        unsafe { (*t).gate = 0 };
-        assert_ne!(unsafe { (*t).owes }, 0);
+        set_gate(t, 0);
+        assert!(!is_in_step(t));
         call!(access::__tsan_write1, 8);
         call!(super::__tsan_func_exit,);
         // More exits than entries: the thread was adopted in the middle of a function.
@@ -168,7 +186,6 @@ fn an_atomic_operation_has_its_order_and_its_value() {
         assert_eq!(call!(atomic::__tsan_atomic32_compare_exchange_strong, at, expected_at, 2, 5, 0; i32), 0);
         call!(atomic::__tsan_atomic_thread_fence, 5);
     });
-    use event::atomic::detail;
     let told: Vec<_> = events.iter().map(|event| (event.kind().unwrap(), event.detail())).collect();
     assert_eq!(
         told,
@@ -209,7 +226,6 @@ fn a_written_value_is_told_before_the_next_event() {
         call!(super::__tsan_func_exit,);
     });
     let kinds: Vec<Kind> = events.iter().filter_map(Event::kind).collect();
-    use Kind::{Enter, Leave, Read, Value, Write};
     assert_eq!(kinds, [Read, Value, Write, Value, Enter, Read, Write, Write, Leave]);
     assert_eq!((events[1].object, events[1].pc), (1, 2));
     assert_eq!((events[3].object, events[3].pc), (3, 0));
@@ -239,8 +255,9 @@ fn functions_on_strings_touch_what_they_look_at() {
         (strings::__wrap_strncpy, [to, lo, 9, 0], &[(Kind::Read, 3), (Kind::Write, 9)]),
         (access::__tsan_memset, [to, 0, 4, 0], &[(Kind::Write, 4)]),
     ] {
-        let [a, b, c, d] = arguments;
-        let events = recorded(false, |_| call!(hook, a, b, c, d));
+        let events = recorded(false, |_| {
+            call(hook, &arguments.map(|argument| argument as u64));
+        });
         let touched: Vec<_> = events.iter().map(|event| (event.kind().unwrap(), event.size())).collect();
         assert_eq!(touched, expected, "{arguments:x?}");
         assert!(events.iter().all(|event| event.detail() == event::access::RANGE && event.pc != 0));

@@ -40,6 +40,7 @@ pub fn next(stripe: usize) -> u64 {
 
 /// Takes a number. The real operation's own order carries this one: an acquire is numbered after it, a release before.
 #[inline(always)]
+#[must_use]
 pub fn take(stripe: usize) -> u64 {
     at(stripe).next.fetch_add(1, Ordering::AcqRel)
 }

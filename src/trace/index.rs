@@ -59,7 +59,7 @@ impl IndexWriter {
 
     /// Bytes that it takes.
     pub fn bytes(&self) -> u64 {
-        self.end - self.hole + self.buffer.len() as u64
+        self.end - (self.hole - FileHeader::BYTES as u64) + self.buffer.len() as u64
     }
 
     /// Forgets the oldest chunk and says which it was; `None` if there is none.

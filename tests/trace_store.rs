@@ -86,7 +86,8 @@ fn the_threads_are_counted() {
         let file = directory.path().join("streams").join(thread.thread.to_string());
         assert_eq!(thread.counts.bytes, fs::metadata(file).unwrap().len());
     }
-    let sizes = ["order", "index", "modules.jsonl"].map(|name| fs::metadata(directory.path().join(name)).unwrap().len());
+    let sizes =
+        ["order", "index", "modules.jsonl"].map(|name| fs::metadata(directory.path().join(name)).unwrap().len());
     let streams: u64 = trace.threads().iter().map(|thread| thread.counts.bytes).sum();
     assert_eq!(end.written.bytes, streams + sizes.iter().sum::<u64>(), "what the limit counts is what is there");
     assert_eq!(trace.modules().map(|modules| modules.after_events).collect::<Vec<_>>(), [0]);
@@ -186,12 +187,18 @@ fn reading_stops_when_the_reader_has_enough() {
 fn at_its_size_limit_the_recording_stops_and_says_so() {
     let directory = tempdir().unwrap();
     let limit = 9000;
-    let (streams, live) = sample(directory.path(), Recipe { limits: Limits { size: Some(limit), ring: false }, ..PLAIN });
+    let (streams, live) =
+        sample(directory.path(), Recipe { limits: Limits { size: Some(limit), ring: false }, ..PLAIN });
     let text = live.stopped.unwrap();
-    assert!(text.starts_with("the recording reached its limit of 0.0 MiB and stopped (trace_size_mb sets it; "), "{text}");
+    assert!(
+        text.starts_with("the recording reached its limit of 0.0 MiB and stopped (trace_size_mb sets it; "),
+        "{text}"
+    );
     assert!(text.ends_with(" are recorded, the program goes on"), "{text}");
-    let bytes: u64 = fs::read_dir(directory.path().join("streams")).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
-    let others: u64 = ["order", "index"].map(|name| fs::metadata(directory.path().join(name)).unwrap().len()).iter().sum();
+    let bytes: u64 =
+        fs::read_dir(directory.path().join("streams")).unwrap().map(|e| e.unwrap().metadata().unwrap().len()).sum();
+    let others: u64 =
+        ["order", "index"].map(|name| fs::metadata(directory.path().join(name)).unwrap().len()).iter().sum();
     assert!(bytes + others <= limit && bytes + others > limit / 2, "{bytes} {others}");
     let trace = Trace::open(directory.path()).unwrap();
     assert_eq!(trace.end().unwrap().stopped.as_ref(), Some(&text));
@@ -249,9 +256,8 @@ impl Small {
         let path = std::ffi::CString::new(directory.path().to_str().unwrap()).unwrap();
         let size = std::ffi::CString::new(format!("size={bytes}")).unwrap();
         // SAFETY: C strings; a new mount on a directory of our own.
-        let result = unsafe {
-            libc::mount(c"none".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, size.as_ptr().cast())
-        };
+        let result =
+            unsafe { libc::mount(c"none".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, size.as_ptr().cast()) };
         if result != 0 {
             eprintln!("skipped: cannot mount a small file system: {}", std::io::Error::last_os_error());
             return None;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::column::Rest;
-use super::model::{Class, Model};
+use super::model::{Class, Location, Model, Position};
 use super::{COLUMNS, SURPRISE, address, place, unzigzag};
 use crate::event::Event;
 
@@ -57,7 +57,7 @@ impl Decoder {
         Decoder::default()
     }
 
-    /// Appends the events of one chunk to `out`: at most `most`, and none beyond those before the first error.
+    /// Appends the events of one chunk to `out`, at most `most`. If there is an error, those before it are appended.
     pub fn decode(&mut self, bytes: &[u8], most: usize, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         let mut rest = Rest(bytes);
         let mut sizes = [0; COLUMNS];
@@ -74,52 +74,85 @@ impl Decoder {
         let mut columns = Columns { addresses, locations, numbers, newest: 0 };
         self.model.reset();
         out.reserve(codes.0.len());
+        let mut at = Position::default();
         for &code in codes.0 {
-            out.push(self.event(code, &mut columns)?);
+            at = self.event(at, code, &mut columns, out)?;
         }
         let ends = [rest, columns.addresses, columns.locations, columns.numbers];
         if ends.iter().all(Rest::is_empty) { Ok(()) } else { Err(DecodeError::Leftover) }
     }
 
+    /// Appends the next event; returns where the thread is then.
     #[inline(always)]
-    fn event(&mut self, code: u8, columns: &mut Columns) -> Result<Event, DecodeError> {
-        let index = self.place(code >> place::SHIFT, columns)?;
+    fn event(
+        &mut self,
+        at: Position,
+        code: u8,
+        columns: &mut Columns,
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
+        let index = self.place(at.here, code >> place::SHIFT, columns)?;
+        let location = self.model.find(index).ok_or(DecodeError::UnknownLocation)?;
+        if !location.is_access() {
+            return self.other(at, code, index, columns, out);
+        }
+        let object = address(code & address::MASK, location, at.address, columns)?;
+        if code & SURPRISE != 0 {
+            location.number = surprise(location.number, Class::Access, columns)?;
+        }
+        location.learn(object, at.address);
+        let head = location.key | location.number << Class::Access.shift();
+        out.push(Event::from_words([head, object, location.pc]));
+        Ok(Position { here: index, address: object })
+    }
+
+    /// Anything but a plain access.
+    #[inline(never)]
+    fn other(
+        &mut self,
+        at: Position,
+        code: u8,
+        index: u32,
+        columns: &mut Columns,
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
         let location = self.model.location(index);
+        if location.is_empty() {
+            return Err(DecodeError::UnknownLocation);
+        }
         let (pc, key) = (location.pc, location.key);
         let class = Class::of(key);
         if class == Class::Raw {
-            return self.raw(index, columns);
+            return self.raw(at, index, columns, out);
         }
-        let object = self.address(code & address::MASK, index, columns)?;
-        let mut number = self.model.number(class, self.model.location(index), object);
+        let object = address(code & address::MASK, location, at.address, columns)?;
+        let mut number = self.model.number(class, index, object);
         if code & SURPRISE != 0 {
-            let distance = columns.numbers.varint().ok_or(DecodeError::Truncated)?;
-            // Only damaged bytes make a number that is too large for its place.
-            number = number.wrapping_add(unzigzag(distance)) & (u64::MAX >> class.shift());
+            number = surprise(number, class, columns)?;
         }
-        self.model.learn(class, index, object, number);
-        Ok(Event::from_words([key | number << class.shift(), object, pc]))
+        out.push(Event::from_words([key | number << class.shift(), object, pc]));
+        Ok(self.model.learn(at.address, class, index, object, number))
     }
 
     #[inline(always)]
-    fn place(&mut self, place: u8, columns: &mut Columns) -> Result<u32, DecodeError> {
-        let expected = self.model.expected();
-        if place == place::FIRST {
-            self.model.find(u64::from(expected[0])).ok_or(DecodeError::UnknownLocation)?;
-            self.model.go_on(expected[0]);
-            return Ok(expected[0]);
-        }
+    fn place(&mut self, here: u32, place: u8, columns: &mut Columns) -> Result<u32, DecodeError> {
+        let [first, second] = self.model.expected(here);
         let index = match place {
-            place::SECOND => u64::from(expected[1]),
-            place::KNOWN => columns.locations.varint().ok_or(DecodeError::Truncated)?,
-            _ => u64::from(self.introduce(columns).ok_or(DecodeError::Truncated)?),
+            place::FIRST => first,
+            place::SECOND => second,
+            place::KNOWN => {
+                let index = columns.locations.varint().ok_or(DecodeError::Truncated)?;
+                u32::try_from(index).map_err(|_| DecodeError::UnknownLocation)?
+            }
+            _ => self.introduce(columns).ok_or(DecodeError::Truncated)?,
         };
-        self.model.find(index).ok_or(DecodeError::UnknownLocation)?;
-        let index = index as u32;
-        self.model.turn_off(index);
+        if place != place::FIRST {
+            self.model.expect(here, index);
+        }
         Ok(index)
     }
 
+    #[inline(never)]
     fn introduce(&mut self, columns: &mut Columns) -> Option<u32> {
         let key = columns.locations.varint()?;
         let key = Class::of(key).key(key);
@@ -127,31 +160,45 @@ impl Decoder {
         Some(self.model.add(columns.newest, key))
     }
 
-    #[inline(always)]
-    fn address(&self, by: u8, index: u32, columns: &mut Columns) -> Result<u64, DecodeError> {
-        let location = self.model.location(index);
-        let [by_stride, by_offset] = self.model.addresses(location);
-        match by {
-            address::STRIDE => Ok(by_stride),
-            address::OFFSET => Ok(by_offset),
-            address::DISTANCE..address::CODES => {
-                let code = by - address::DISTANCE;
-                let lengths = address::LENGTHS.len() as u8;
-                let (length, unit, origin) = (code % lengths, code / lengths % 2, code / lengths / 2);
-                let value = columns.addresses.low_bytes(address::LENGTHS[length as usize]);
-                let distance = unzigzag(value.ok_or(DecodeError::Truncated)?) << (3 * unit);
-                Ok(self.model.origins(location)[origin as usize].wrapping_add(distance))
-            }
-            _ => Err(DecodeError::UnknownCode),
-        }
-    }
-
     #[cold]
-    fn raw(&mut self, index: u32, columns: &mut Columns) -> Result<Event, DecodeError> {
+    fn raw(
+        &mut self,
+        at: Position,
+        index: u32,
+        columns: &mut Columns,
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
         let key = self.model.location(index).key;
         let mut word = || columns.numbers.varint().ok_or(DecodeError::Truncated);
         let (number, object, pc) = (word()?, word()?, word()?);
-        self.model.learn(Class::Raw, index, 0, 0);
-        Ok(Event::from_words([key | number << Class::Raw.shift(), object, pc]))
+        out.push(Event::from_words([key | number << Class::Raw.shift(), object, pc]));
+        Ok(self.model.learn(at.address, Class::Raw, index, 0, 0))
     }
+}
+
+#[inline(always)]
+fn address(by: u8, location: &Location, before: u64, columns: &mut Columns) -> Result<u64, DecodeError> {
+    let [by_stride, by_offset] = location.addresses(before);
+    match by {
+        address::STRIDE => Ok(by_stride),
+        address::OFFSET => Ok(by_offset),
+        address::DISTANCE..address::CODES => {
+            let code = by - address::DISTANCE;
+            let lengths = address::LENGTHS.len() as u8;
+            let (form, length) = (code / lengths, code % lengths);
+            let value = columns.addresses.low_bytes(address::LENGTHS[length as usize]);
+            let distance =
+                unzigzag(value.ok_or(DecodeError::Truncated)?) << if form & 1 == 1 { address::WORD } else { 0 };
+            Ok(location.origins(before)[form as usize / 2].wrapping_add(distance))
+        }
+        _ => Err(DecodeError::UnknownCode),
+    }
+}
+
+/// A number that is not the expected one.
+#[inline(always)]
+fn surprise(expected: u64, class: Class, columns: &mut Columns) -> Result<u64, DecodeError> {
+    let distance = columns.numbers.varint().ok_or(DecodeError::Truncated)?;
+    // Only damaged bytes make a number that is too large for its place.
+    Ok(expected.wrapping_add(unzigzag(distance)) & (u64::MAX >> class.shift()))
 }

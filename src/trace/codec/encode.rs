@@ -1,7 +1,7 @@
 //! Events to bytes.
 
 use super::column::{Column, VARINT};
-use super::model::{Class, Model};
+use super::model::{Class, Location, Model, Position};
 use super::{COLUMNS, SURPRISE, address, place, zigzag};
 use crate::event::Event;
 
@@ -10,7 +10,7 @@ use crate::event::Event;
 pub struct Encoder {
     model: Model,
     index: Index,
-    codes: Column,
+    codes: Vec<u8>,
     addresses: Column,
     locations: Column,
     numbers: Column,
@@ -29,65 +29,97 @@ impl Encoder {
         self.model.reset();
         self.index.reset(events.len());
         self.newest = 0;
-        self.codes.reset(events.len());
+        self.codes.clear();
+        self.codes.resize(events.len(), 0);
         self.addresses.reset(events.len() * size_of::<u64>());
         self.locations.reset(events.len() * 2 * VARINT);
         self.numbers.reset(events.len() * 3 * VARINT);
-        for event in events {
-            self.event(event);
+        let mut codes = std::mem::take(&mut self.codes);
+        let mut at = Position::default();
+        for (event, code) in events.iter().zip(&mut codes) {
+            let [head, object, pc] = event.words();
+            (*code, at) = if event.is_plain_access() {
+                self.access(at, head, object, pc)
+            } else {
+                self.other(at, head, object, pc)
+            };
         }
-        let columns: [&Column; COLUMNS] = [&self.codes, &self.addresses, &self.locations, &self.numbers];
+        self.codes = codes;
+        let [addresses, locations, numbers] = [&self.addresses, &self.locations, &self.numbers].map(Column::written);
+        let columns: [&[u8]; COLUMNS] = [&self.codes, addresses, locations, numbers];
         let mut sizes = Column::default();
         sizes.reset(COLUMNS * VARINT);
         for column in columns {
-            sizes.varint(column.written().len() as u64);
+            sizes.varint(column.len() as u64);
         }
         out.extend_from_slice(sizes.written());
         for column in columns {
-            out.extend_from_slice(column.written());
+            out.extend_from_slice(column);
         }
     }
 
     #[inline(always)]
-    fn event(&mut self, event: &Event) {
-        let [head, object, pc] = event.words();
-        let class = Class::of(head);
-        let key = class.key(head);
-        let number = head >> class.shift();
-        if class == Class::Raw {
-            return self.raw(key, number, object, pc);
-        }
-        let (index, place) = self.place(pc, key);
+    fn access(&mut self, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
+        let (index, place) = self.place(at.here, pc, Class::Access.key(head));
         let location = self.model.location(index);
-        let expected = self.model.number(class, location, object);
-        let surprise = if number == expected { 0 } else { SURPRISE };
-        let by = self.address(index, object);
-        if surprise != 0 {
-            self.numbers.varint(zigzag(number.wrapping_sub(expected)));
-        }
-        self.codes.byte(place << place::SHIFT | surprise | by);
-        self.model.learn(class, index, object, number);
+        let number = head >> Class::Access.shift();
+        let surprise = number.wrapping_sub(location.number);
+        let by = address(location, at.address, object, &mut self.addresses);
+        location.learn(object, at.address);
+        location.number = number;
+        let code = place << place::SHIFT | by | self.surprise(surprise);
+        (code, Position { here: index, address: object })
     }
 
-    /// Goes to the location of an event, and says how that was told.
-    #[inline(always)]
-    fn place(&mut self, pc: u64, key: u64) -> (u32, u8) {
-        let expected = self.model.expected();
-        let is = |index: u32| {
-            let location = self.model.location(index);
-            location.pc == pc && location.key == key
-        };
-        if is(expected[0]) {
-            self.model.go_on(expected[0]);
-            return (expected[0], place::FIRST);
+    /// Anything but a plain access.
+    #[inline(never)]
+    fn other(&mut self, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
+        match Class::of(head) {
+            Class::Enter => self.known(Class::Enter, at, head, object, pc),
+            Class::Leave => self.known(Class::Leave, at, head, object, pc),
+            Class::Ordered => self.known(Class::Ordered, at, head, object, pc),
+            Class::Access | Class::Counted => self.known(Class::Counted, at, head, object, pc),
+            Class::Raw => self.raw(at, head, object, pc),
         }
-        let (index, place) = if is(expected[1]) { (expected[1], place::SECOND) } else { self.look_up(pc, key) };
-        self.model.turn_off(index);
+    }
+
+    /// An event of a class that has locations. Written out for each class, since they differ in every step.
+    #[inline(always)]
+    fn known(&mut self, class: Class, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
+        let (index, place) = self.place(at.here, pc, class.key(head));
+        let number = head >> class.shift();
+        let surprise = number.wrapping_sub(self.model.number(class, index, object));
+        let by = address(self.model.location(index), at.address, object, &mut self.addresses);
+        let code = place << place::SHIFT | by | self.surprise(surprise);
+        (code, self.model.learn(at.address, class, index, object, number))
+    }
+
+    /// Tells how far a number is from the expected one, if it is another.
+    #[inline(always)]
+    fn surprise(&mut self, surprise: u64) -> u8 {
+        if surprise == 0 {
+            return 0;
+        }
+        self.numbers.varint(zigzag(surprise));
+        SURPRISE
+    }
+
+    /// Finds the location of an event, and says how that is told.
+    #[inline(always)]
+    fn place(&mut self, here: u32, pc: u64, key: u64) -> (u32, u8) {
+        let [first, second] = self.model.expected(here);
+        if self.model.location(first).is(pc, key) {
+            return (first, place::FIRST);
+        }
+        let (index, place) =
+            if self.model.location(second).is(pc, key) { (second, place::SECOND) } else { self.look_up(pc, key) };
+        self.model.expect(here, index);
         (index, place)
     }
 
+    #[inline(never)]
     fn look_up(&mut self, pc: u64, key: u64) -> (u32, u8) {
-        let slot = match self.index.find(pc, key, &self.model) {
+        let slot = match self.index.find(pc, key, &mut self.model) {
             Ok(index) => {
                 self.locations.varint(u64::from(index));
                 return (index, place::KNOWN);
@@ -102,43 +134,43 @@ impl Encoder {
         (index, place::NEW)
     }
 
-    #[inline(always)]
-    fn address(&mut self, index: u32, object: u64) -> u8 {
-        let location = self.model.location(index);
-        let [by_stride, by_offset] = self.model.addresses(location);
-        if object == by_stride {
-            return address::STRIDE;
-        }
-        if object == by_offset {
-            return address::OFFSET;
-        }
-        let [from_last, from_before] = self.model.origins(location).map(|origin| distance(object.wrapping_sub(origin)));
-        let (origin, (unit, length, distance)) =
-            if from_last.1 < from_before.1 { (0, from_last) } else { (1, from_before) };
-        self.addresses.low_bytes(distance, address::LENGTHS[length as usize]);
-        address::DISTANCE + (origin * 2 + unit) * address::LENGTHS.len() as u8 + length
-    }
-
     /// An event without a location: all of it goes with the numbers.
     #[cold]
-    fn raw(&mut self, key: u64, number: u64, object: u64, pc: u64) {
-        let (index, place) = self.place(0, key);
-        self.codes.byte(place << place::SHIFT);
-        for word in [number, object, pc] {
+    fn raw(&mut self, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
+        let (index, place) = self.place(at.here, 0, Class::Raw.key(head));
+        for word in [head >> Class::Raw.shift(), object, pc] {
             self.numbers.varint(word);
         }
-        self.model.learn(Class::Raw, index, 0, 0);
+        (place << place::SHIFT, self.model.learn(at.address, Class::Raw, index, 0, 0))
     }
 }
 
-/// The unit of a distance, the place of its length, and its value. Most distances are multiples of a word.
+/// Tells an address, and returns how.
 #[inline(always)]
-fn distance(distance: u64) -> (u8, u8, u64) {
-    let unit = u8::from(distance & 7 == 0);
-    let value = zigzag((distance as i64 >> (3 * unit)) as u64);
+fn address(location: &Location, before: u64, object: u64, column: &mut Column) -> u8 {
+    let [by_stride, by_offset] = location.addresses(before);
+    if object == by_stride {
+        return address::STRIDE;
+    }
+    if object == by_offset {
+        return address::OFFSET;
+    }
+    let [last, before] = location.origins(before);
+    let [from_last, from_before] = [last, before].map(|origin| zigzag(object.wrapping_sub(origin)));
+    // Only if it is much nearer: the way from one object to the next repeats more often than that from turn to turn.
+    let is_nearer = from_last < from_before >> NEARER;
+    let distance = object.wrapping_sub(if is_nearer { last } else { before });
+    let in_words = distance.trailing_zeros() >= address::WORD;
+    let value = zigzag(distance) >> if in_words { address::WORD } else { 0 };
     let bytes = (64 - value.leading_zeros()).div_ceil(8);
-    (unit, address::LENGTH_FOR[bytes as usize], value)
+    let length = address::LENGTH_FOR[bytes as usize];
+    column.low_bytes(value, address::LENGTHS[length as usize]);
+    let form = u8::from(!is_nearer) * 2 + u8::from(in_words);
+    address::DISTANCE + form * address::LENGTHS.len() as u8 + length
 }
+
+/// A distance is so many bits shorter before it is worth a change of its origin.
+const NEARER: u32 = 6;
 
 /// Finds locations by what names them: open addressing, cleared by counting chunks.
 #[derive(Debug, Default)]
@@ -165,7 +197,7 @@ impl Index {
     }
 
     /// The location, or the slot that it would take.
-    fn find(&self, pc: u64, key: u64, model: &Model) -> Result<u32, usize> {
+    fn find(&self, pc: u64, key: u64, model: &mut Model) -> Result<u32, usize> {
         let hash = (pc ^ key.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mask = self.slots.len() - 1;
         let mut at = (hash >> 32) as usize & mask;
@@ -174,8 +206,7 @@ impl Index {
             if slot.chunk != self.chunk {
                 return Err(at);
             }
-            let location = model.location(slot.location);
-            if location.pc == pc && location.key == key {
+            if model.location(slot.location).is(pc, key) {
                 return Ok(slot.location);
             }
             at = (at + 1) & mask;

@@ -69,7 +69,7 @@ pub struct Location {
     /// How far its last address was from that of the event before.
     offset: u64,
     /// Its last number; of an `Enter`, how far its stack pointer was from the caller's.
-    number: u64,
+    pub number: u64,
     /// The locations that came next the last two times, the latest first. 0: none.
     next: [u32; 2],
 }
@@ -80,6 +80,44 @@ const NOTHING: u64 = u64::MAX;
 impl Location {
     const fn new(pc: u64, key: u64) -> Location {
         Location { pc, key, last: 0, moved: 0, stride: 0, offset: 0, number: 0, next: [0; 2] }
+    }
+
+    #[inline(always)]
+    pub const fn is_access(&self) -> bool {
+        Event::from_words([self.key, 0, 0]).is_plain_access()
+    }
+
+    /// Whether nothing can happen there.
+    pub const fn is_empty(&self) -> bool {
+        self.key == NOTHING
+    }
+
+    #[inline(always)]
+    pub const fn is(&self, pc: u64, key: u64) -> bool {
+        self.pc == pc && self.key == key
+    }
+
+    /// Where its address is expected: by its stride, and by its offset from that of the event before.
+    #[inline(always)]
+    pub const fn addresses(&self, before: u64) -> [u64; 2] {
+        [self.last.wrapping_add(self.stride), before.wrapping_add(self.offset)]
+    }
+
+    /// What a distance may start from: its last address, and that of the event before.
+    #[inline(always)]
+    pub const fn origins(&self, before: u64) -> [u64; 2] {
+        [self.last, before]
+    }
+
+    /// Remembers an address.
+    #[inline(always)]
+    pub fn learn(&mut self, address: u64, before: u64) {
+        let moved = address.wrapping_sub(self.last);
+        // One step out of the row does not change the stride: loops within loops start over now and then.
+        self.stride = if moved == self.moved { moved } else { self.stride };
+        self.moved = moved;
+        self.last = address;
+        self.offset = address.wrapping_sub(before);
     }
 }
 
@@ -106,14 +144,19 @@ struct Stripe {
     next: u64,
 }
 
+/// Where a thread is. Apart from the model, and small, so that it stays in registers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Position {
+    /// The location of the last event, or the place in a caller that it returned to.
+    pub here: u32,
+    /// The address of the last event that has one.
+    pub address: u64,
+}
+
 #[derive(Debug)]
 pub struct Model {
     /// The first stands for "nowhere": before the first event, and where no location is expected.
     locations: Vec<Location>,
-    /// Where the thread is: the location of the last event, or the place in a caller that it returned to.
-    here: u32,
-    /// The address of the last event that has one.
-    address: u64,
     depth: u64,
     frames: [Frame; FRAMES],
     chunk: u32,
@@ -124,8 +167,6 @@ impl Default for Model {
     fn default() -> Model {
         Model {
             locations: Vec::new(),
-            here: 0,
-            address: 0,
             depth: 0,
             frames: [Frame::default(); FRAMES],
             chunk: 0,
@@ -139,8 +180,6 @@ impl Model {
     pub fn reset(&mut self) {
         self.locations.clear();
         self.locations.push(Location::new(0, NOTHING));
-        self.here = 0;
-        self.address = 0;
         self.depth = 0;
         self.frames = [Frame::default(); FRAMES];
         self.chunk = self.chunk.wrapping_add(1);
@@ -152,19 +191,19 @@ impl Model {
 
     /// The two locations that are expected next.
     #[inline(always)]
-    pub fn expected(&self) -> [u32; 2] {
-        self.locations[self.here as usize].next
+    pub fn expected(&self, here: u32) -> [u32; 2] {
+        self.locations[here as usize].next
     }
 
     #[inline(always)]
-    pub fn location(&self, index: u32) -> &Location {
-        &self.locations[index as usize]
+    pub fn location(&mut self, index: u32) -> &mut Location {
+        &mut self.locations[index as usize]
     }
 
-    /// The location with this index, if the bytes that named it can be trusted.
+    /// The location with this index, if there is one: bytes that name it need not be right.
     #[inline(always)]
-    pub fn find(&self, index: u64) -> Option<&Location> {
-        self.locations.get(usize::try_from(index).ok()?).filter(|location| location.key != NOTHING)
+    pub fn find(&mut self, index: u32) -> Option<&mut Location> {
+        self.locations.get_mut(index as usize)
     }
 
     pub fn add(&mut self, pc: u64, key: u64) -> u32 {
@@ -177,35 +216,17 @@ impl Model {
         index
     }
 
-    /// The first expected location was right.
+    /// What was expected first did not come next: the next time it is this one.
     #[inline(always)]
-    pub fn go_on(&mut self, index: u32) {
-        self.here = index;
-    }
-
-    /// The first expected location was wrong: next time it is this one.
-    #[inline(always)]
-    pub fn turn_off(&mut self, index: u32) {
-        let next = &mut self.locations[self.here as usize].next;
+    pub fn expect(&mut self, here: u32, index: u32) {
+        let next = &mut self.locations[here as usize].next;
         *next = [index, next[0]];
-        self.here = index;
     }
 
-    /// Where a location's address is expected: by its stride, and by its offset from the event before.
+    /// The number that is expected at a location, of any class but accesses: these have it at hand.
     #[inline(always)]
-    pub fn addresses(&self, location: &Location) -> [u64; 2] {
-        [location.last.wrapping_add(location.stride), self.address.wrapping_add(location.offset)]
-    }
-
-    /// What a distance may start from: the location's last address, and that of the event before.
-    #[inline(always)]
-    pub fn origins(&self, location: &Location) -> [u64; 2] {
-        [location.last, self.address]
-    }
-
-    /// The number that is expected at a location.
-    #[inline(always)]
-    pub fn number(&self, class: Class, location: &Location, object: u64) -> u64 {
+    pub fn number(&self, class: Class, index: u32, object: u64) -> u64 {
+        let location = &self.locations[index as usize];
         match class {
             Class::Access | Class::Counted => location.number,
             Class::Ordered => self.stripe_number(location.key, object),
@@ -227,33 +248,25 @@ impl Model {
         self.frames[depth as usize % FRAMES]
     }
 
-    /// Remembers what a location did. It is where the thread is now.
+    /// Remembers what happened at a location. Returns where the thread is then.
     #[inline(always)]
-    pub fn learn(&mut self, class: Class, index: u32, object: u64, number: u64) {
+    pub fn learn(&mut self, before: u64, class: Class, index: u32, object: u64, number: u64) -> Position {
         let location = &mut self.locations[index as usize];
-        let moved = object.wrapping_sub(location.last);
-        // One step out of the row does not change the stride: loops within loops start over now and then.
-        if moved == location.moved {
-            location.stride = moved;
-        }
-        location.moved = moved;
-        location.last = object;
-        location.offset = object.wrapping_sub(self.address);
+        location.learn(object, before);
+        // Code and counts are far from all data.
+        let mut position = Position { here: index, address: before };
         match class {
-            Class::Access => {
-                location.number = number;
-                self.address = object;
-            }
+            Class::Access | Class::Counted => location.number = number,
             Class::Ordered => {
                 let next = number.wrapping_add(1);
                 self.stripes[stripe_index(location.key, object)] = Stripe { chunk: self.chunk, next };
-                self.address = object;
+                position.address = object;
             }
             Class::Enter => self.enter(index, number),
-            Class::Leave => self.leave(number),
-            Class::Counted => location.number = number,
+            Class::Leave => position.here = self.leave(number).unwrap_or(index),
             Class::Raw => {}
         }
+        position
     }
 
     fn enter(&mut self, index: u32, number: u64) {
@@ -266,12 +279,10 @@ impl Model {
     }
 
     /// After a return the thread is in the caller, not at some place that all returns share.
-    fn leave(&mut self, number: u64) {
+    fn leave(&mut self, number: u64) -> Option<u32> {
         self.depth = number & DEPTH;
         let left = self.frame(self.depth);
-        if left.location != 0 {
-            self.here = left.location + 1;
-        }
+        (left.location != 0).then(|| left.location + 1)
     }
 }
 

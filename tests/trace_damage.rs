@@ -5,6 +5,7 @@
 
 mod trace_run;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -471,18 +472,26 @@ fn summary(directory: &Path) -> String {
         let mut hasher = crc32fast::Hasher::new();
         for (thread, event) in all {
             hasher.update(&thread.to_le_bytes());
-            event.words().iter().for_each(|word| hasher.update(&word.to_le_bytes()));
+            for word in event.words() {
+                hasher.update(&word.to_le_bytes());
+            }
         }
         hasher.finalize()
     };
     let mut text = format!("program {}\n", trace.meta().program);
-    text +=
-        &format!("merged {} {:08x}\nmonitored {} {:08x}\n", output.len(), digest(&output), seen.len(), digest(&seen));
+    let _ = write!(
+        text,
+        "merged {} {:08x}\nmonitored {} {:08x}\n",
+        output.len(),
+        digest(&output),
+        seen.len(),
+        digest(&seen)
+    );
     for thread in trace.threads() {
-        text += &format!("thread {} {} {}\n", thread.thread, thread.counts.events, thread.unwritten_events);
+        let _ = writeln!(text, "thread {} {} {}", thread.thread, thread.counts.events, thread.unwritten_events);
     }
     for problem in texts(trace.problems()).iter().chain(&texts(&result.problems)) {
-        text += &format!("{problem}\n");
+        let _ = writeln!(text, "{problem}");
     }
     text
 }

@@ -271,7 +271,9 @@ pub fn slot(thread: u32, serial: u32, events: &[Event]) -> Vec<u8> {
 pub fn slots_file(slots: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = slots::head(TRACE_ID).to_vec();
     bytes.resize(slots::SLOTS_AT, 0);
-    slots.iter().for_each(|slot| bytes.extend_from_slice(slot));
+    for slot in slots {
+        bytes.extend_from_slice(slot);
+    }
     bytes
 }
 

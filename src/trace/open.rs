@@ -313,10 +313,7 @@ impl Threads<'_> {
             counted.counts.given_up_chunks = given_up_chunks;
             counted.counts.given_up_events = given_up_events;
             streams.push(counted);
-            // What is missing with the whole stream was told.
-            if known.path.is_some() || !known.slots.is_empty() {
-                self.problems.extend(stream.into_problems());
-            }
+            self.problems.extend(stream.into_problems());
         }
         (streams, known)
     }

@@ -318,6 +318,10 @@ impl<'a> Stream<'a> {
 
     /// Whether the end of what is there is the end of what was written.
     fn judge_end(&mut self) {
+        // That the whole file is missing was told.
+        if self.known.path.is_none() {
+            return;
+        }
         let torn = self.tail.and_then(|tail| tail.torn);
         let torn = torn
             .map(|header| (header.serial.saturating_add(1), header.before.saturating_add(u64::from(header.events))));

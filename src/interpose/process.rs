@@ -43,6 +43,13 @@ pub extern "C" fn before_setcontext(to: usize) {
     fiber::swap_context(0, to);
 }
 
+/// What is recorded of a module has no names unless the worker sees it while it is there.
+pub extern "C" fn before_dlclose() {
+    if runtime::is_recording() {
+        process::flush();
+    }
+}
+
 /// A successful exec ends this program, and the worker with it.
 pub extern "C" fn before_exec() {
     process::flush();

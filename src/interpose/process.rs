@@ -8,7 +8,7 @@
 
 use super::real;
 use crate::runtime::tls::Frame;
-use crate::runtime::{fiber, process, record};
+use crate::runtime::{self, fiber, process, record};
 use libc::{c_int, c_long, pid_t};
 use std::sync::atomic::{AtomicPtr, Ordering};
 

@@ -1,0 +1,46 @@
+// Objects with virtual functions, in a hierarchy, made and deleted.
+#include "same.h"
+
+struct Base {
+    virtual ~Base();
+    virtual int value();
+    int number = 1;
+};
+
+struct Derived : Base {
+    ~Derived() override;
+    int value() override;
+    int more = 2;
+};
+
+static int result;
+static Base *object;
+
+Base::~Base() { number = 0; }
+int Base::value() { return number; }
+Derived::~Derived() { more = 0; }
+int Derived::value() { return more; }
+
+static void make(bool derived)
+{
+    if (derived)
+        object = new Derived;
+    else
+        object = new Base;
+}
+
+static void call() { result = object->value(); }
+
+static void destroy() { delete object; }
+
+static void *work(void *unused)
+{
+    for (int i = 0; i < 2; i++) {
+        make(i == 1);
+        call();
+        destroy();
+    }
+    return unused;
+}
+
+int main() { return run_twice(work); }

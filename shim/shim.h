@@ -47,6 +47,7 @@ struct avmon_tls {
     uint32_t os_thread_id;
     uint32_t written_size; /* how much was just written at `written` and is not told yet, in a recording with values */
     uint64_t written;
+    uint64_t stack;     /* the lowest address of the thread's stack, if the recording was told of it */
     uint64_t told_time; /* by the processor's clock, when the recording was last told the time */
     void *fiber;        /* the fiber that runs on this thread, if the program uses fibers */
 } __attribute__((aligned(64)));

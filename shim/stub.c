@@ -24,6 +24,41 @@ __asm__(".text\n"
 #define NOTHING(name) ALIAS(name, avmon_nothing)
 #define ZERO(name) ALIAS(name, avmon_zero)
 
+/* Functions that the program calls through us: jumps to the real ones. Weak: a program without a C library links too. */
+#define WRAPPED(name)                                                                                                 \
+    __asm__(".weak " #name "\n.globl __wrap_" #name "\n.type __wrap_" #name ", @function\n__wrap_" #name              \
+            ": jmp *" #name "@GOTPCREL(%rip)\n");
+
+WRAPPED(memcpy)
+WRAPPED(memmove)
+WRAPPED(mempcpy)
+WRAPPED(memset)
+WRAPPED(memcmp)
+WRAPPED(memchr)
+WRAPPED(strlen)
+WRAPPED(strnlen)
+WRAPPED(strcpy)
+WRAPPED(stpcpy)
+WRAPPED(strncpy)
+WRAPPED(strcat)
+WRAPPED(strncat)
+WRAPPED(strcmp)
+WRAPPED(strncmp)
+WRAPPED(strchr)
+WRAPPED(strrchr)
+WRAPPED(strstr)
+WRAPPED(strdup)
+WRAPPED(strndup)
+WRAPPED(__memcpy_chk)
+WRAPPED(__memmove_chk)
+WRAPPED(__mempcpy_chk)
+WRAPPED(__memset_chk)
+WRAPPED(__strcpy_chk)
+WRAPPED(__stpcpy_chk)
+WRAPPED(__strncpy_chk)
+WRAPPED(__strcat_chk)
+WRAPPED(__strncat_chk)
+
 NOTHING(__tsan_func_entry)
 NOTHING(__tsan_func_exit)
 NOTHING(__tsan_init)

@@ -330,6 +330,6 @@ fn many_compilers_at_once() {
     for compiler in &mut running {
         assert!(compiler.wait().unwrap().success());
     }
-    assert_eq!(fs::read_dir(bin.join("avmon-support")).unwrap().count(), 4, "one file each, and nothing left over");
+    assert_eq!(fs::read_dir(bin.join("avmon-support")).unwrap().count(), 5, "one file each, and nothing left over");
     check(&project.path("app15"));
 }

@@ -7,7 +7,7 @@ use super::progress::Progress;
 use super::{recording, tell};
 use crate::analysis::values::{Mismatch, Values};
 use crate::monitor::{Modules, Monitor};
-use crate::options::{self, Options};
+use crate::options::Options;
 use crate::report::finding::Frame;
 use crate::report::json::{Start, VERSION};
 use crate::report::modules::ModuleMap;
@@ -62,8 +62,8 @@ impl Check {
 
     /// Those of the recorded run, then those of this command's environment and flags.
     fn options(&self, meta: &Meta) -> Result<Options, Failure> {
-        let own = std::env::var_os(options::VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
-        launch::options(vec![meta.options.clone(), own], self.flags.settings()).map(|(_, options)| options)
+        let items = vec![meta.options.clone(), launch::inherited_options()];
+        launch::options_after(items, self.flags.settings()).map(|(_, options)| options)
     }
 
     fn check_rules(&self, trace: &Trace, options: &Options) -> Result<bool, Failure> {

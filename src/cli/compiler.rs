@@ -5,6 +5,7 @@
 //! program is linked with our small library of hooks instead.
 
 use super::support;
+use crate::interpose::strings::builtins;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -131,6 +132,11 @@ impl Compiler {
             }
             Family::Clang => {
                 flags.extend(strings(&["-Xclang", "-fsanitize=thread", "-mllvm", "-tsan-distinguish-volatile=1"]));
+                // As arguments of the driver these would link a runtime library.
+                for option in ["-fsanitize-coverage-type=3", "-fsanitize-coverage-trace-pc"] {
+                    flags.extend(strings(&["-Xclang", option]));
+                }
+                flags.extend(builtins().map(|name| format!("-fno-builtin-{name}").into()));
             }
         }
         flags.push("-idirafter".into());
@@ -153,8 +159,10 @@ pub fn search_flags(support: &Path) -> Vec<OsString> {
 
 /// The library itself. Only what has hooks gets it, and a preceding `-Bstatic` does not reach it.
 #[must_use]
-pub fn library_flags() -> Vec<OsString> {
-    strings(&["-Wl,--push-state,-Bdynamic,--as-needed", "-lavmon_hooks", "-Wl,--pop-state"])
+pub fn library_flags(support: &Path) -> Vec<OsString> {
+    let mut flags = vec![joined("@", &support.join(support::WRAPPED))];
+    flags.extend(strings(&["-Wl,--push-state,-Bdynamic,--as-needed", "-lavmon_hooks", "-Wl,--pop-state"]));
+    flags
 }
 
 /// Runs the compiler in place of this process. Comes back only with an error, or when there was nothing to compile.
@@ -218,7 +226,7 @@ fn complete(compiler: &Compiler, arguments: Vec<OsString>) -> Result<Vec<OsStrin
     }
     if job.links() {
         all.extend(search_flags(&support));
-        all.extend(library_flags());
+        all.extend(library_flags(&support));
     }
     Ok(all)
 }

@@ -50,7 +50,7 @@ impl Flags {
             flags.extend(compiler::search_flags(&support));
         }
         if self.libs {
-            flags.extend(compiler::library_flags());
+            flags.extend(compiler::library_flags(&support));
         }
         let words: Vec<String> = flags.iter().map(|flag| quoted(&flag.to_string_lossy())).collect();
         Ok(words.join(" "))

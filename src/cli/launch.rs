@@ -19,6 +19,7 @@ use std::process::Command;
 pub struct Launch {
     pub command: Command,
     path: PathBuf,
+    options: String,
 }
 
 impl Launch {
@@ -36,10 +37,17 @@ impl Launch {
         let (name, arguments) = words.split_first().expect("the parser asks for a program");
         let path = program::find(name)?;
         let mut command = Command::new(&path);
-        command.arg0(name).args(arguments).env("LD_PRELOAD", preload).env(options::VARIABLE, options);
+        command.arg0(name).args(arguments).env("LD_PRELOAD", preload).env(options::VARIABLE, &options);
         // SAFETY: it only closes files and sets the action of a signal, which is allowed in a child just forked.
         unsafe { command.pre_exec(inherited::restore) };
-        Ok(Launch { command, path })
+        Ok(Launch { command, path, options })
+    }
+
+    /// Sets one more option, whose value is known to be good. It wins over the others.
+    pub fn set(&mut self, name: &str, value: &str) -> Result<(), Failure> {
+        self.options = format!("{}:{}", self.options, item(name, value).map_err(usage)?);
+        self.command.env(options::VARIABLE, &self.options);
+        Ok(())
     }
 
     /// What to say when the program does not start.
@@ -50,16 +58,7 @@ impl Launch {
 
 /// The text of `AVMON_OPTIONS` for the program: what is in the environment, overridden by the settings.
 fn options_text<'a>(settings: impl Iterator<Item = (&'static str, &'a str)>) -> Result<String, Failure> {
-    let inherited = std::env::var_os(options::VARIABLE).unwrap_or_default().to_string_lossy().into_owned();
-    let mut items = vec![inherited];
-    for (name, value) in settings {
-        items.push(item(name, value).map_err(usage)?);
-    }
-    let (options, problems) = Options::parse(&items.join(":"));
-    if let Some(problem) = problems.first() {
-        return Err(usage(format!("{}: {problem}", options::VARIABLE)));
-    }
-    check_rules(&options)?;
+    let (mut items, options) = options_after(vec![inherited_options()], settings)?;
     check_log(&options.log_path)?;
     for (name, file) in files(&options) {
         // The programs that this one starts may do so in another directory.
@@ -68,6 +67,27 @@ fn options_text<'a>(settings: impl Iterator<Item = (&'static str, &'a str)>) -> 
     }
     items.retain(|item| !item.is_empty());
     Ok(items.join(":"))
+}
+
+/// What `AVMON_OPTIONS` says.
+pub fn inherited_options() -> String {
+    std::env::var_os(options::VARIABLE).unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The settings behind the items that are there, which they override, and what all of them say together.
+pub fn options_after<'a>(
+    mut items: Vec<String>,
+    settings: impl Iterator<Item = (&'static str, &'a str)>,
+) -> Result<(Vec<String>, Options), Failure> {
+    for (name, value) in settings {
+        items.push(item(name, value).map_err(usage)?);
+    }
+    let (options, problems) = Options::parse(&items.join(":"));
+    if let Some(problem) = problems.first() {
+        return Err(usage(format!("{}: {problem}", options::VARIABLE)));
+    }
+    check_rules(&options)?;
+    Ok((items, options))
 }
 
 fn usage(text: String) -> Failure {

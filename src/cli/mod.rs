@@ -1,20 +1,28 @@
 //! The `avmon` command, one file per subcommand.
 
+mod check;
 pub mod compiler;
 mod completions;
 mod demo;
 mod doctor;
+mod dump;
 mod environment;
 mod example;
 pub mod exit;
+mod export;
 mod figures;
 pub mod flags;
+mod info;
 pub mod inherited;
 mod launch;
 mod library;
+mod names;
 mod options;
+mod parent;
 mod program;
 mod progress;
+mod record;
+mod recording;
 mod report;
 mod run;
 mod style;
@@ -46,6 +54,11 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Run(run::Run),
+    Record(record::Record),
+    Info(info::Info),
+    Check(check::Check),
+    Dump(dump::Dump),
+    Export(export::Export),
     Report(report::Report),
     /// Compile and link C for the monitor: gcc or clang, with the flags that are needed
     #[command(after_help = COMPILER_EXAMPLES, disable_help_flag = true)]
@@ -81,6 +94,7 @@ const EXAMPLES: &str = "\
 Examples:
   avmon demo                             see a violation found and explained
   avmon run -- ./server -p 80            monitor any dynamically linked program
+  avmon record -- ./server -p 80         the same, and record all that it does
   avmon cc -O1 -pthread app.c -o app     compile so that functions are seen as blocks
   avmon report avmon.log.1234            read a log again
   avmon help run                         all about one command";
@@ -95,7 +109,8 @@ fn command() -> clap::Command {
     Cli::command().after_help(after)
 }
 
-/// Runs the command line and tells how it ended. `avmon run` and `avmon cc` do not come back: they become the program.
+/// Runs the command line and tells how it ended. `avmon run` and `avmon cc` do not come back: they become the program. Nor does
+/// `avmon record`, which ends as the program ended.
 #[must_use]
 pub fn main(mut arguments: Vec<OsString>) -> ExitCode {
     // A link named after a compiler stands for the subcommand: many build systems want one word.
@@ -125,6 +140,11 @@ impl Command {
         };
         match self {
             Command::Run(command) => command.execute(),
+            Command::Record(command) => command.execute(),
+            Command::Info(command) => command.execute(),
+            Command::Check(command) => command.execute(),
+            Command::Dump(command) => command.execute(),
+            Command::Export(command) => command.execute(),
             Command::Report(command) => command.execute(),
             Command::Cc(_) => compile(Language::C),
             Command::Cxx(_) => compile(Language::Cxx),
@@ -165,9 +185,14 @@ fn tell(level: &str, text: &str) {
     eprintln!("avmon: {level}: {text}");
 }
 
-/// Prints the result of a command. A reader who closed the pipe has seen enough.
+/// Prints the result of a command.
 fn print(bytes: &[u8]) -> Result<ExitCode, Failure> {
-    match io::stdout().write_all(bytes) {
+    written(io::stdout().write_all(bytes))
+}
+
+/// What it means that a result was written to stdout, or not. A reader who closed the pipe has seen enough.
+fn written(result: io::Result<()>) -> Result<ExitCode, Failure> {
+    match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::internal(format!("cannot write to stdout: {error}")))
         }

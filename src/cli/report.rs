@@ -87,7 +87,7 @@ fn kinds() -> Vec<&'static str> {
     Kind::NAMES.to_vec()
 }
 
-fn pattern(text: &str) -> Result<Template, String> {
+pub fn pattern(text: &str) -> Result<Template, String> {
     Template::parse(text).map_err(|error| format!("{} (column {})", error.message, error.column))
 }
 

@@ -16,10 +16,14 @@ pub const SPECS: &str = "avmon.specs";
 /// dollar sign comes through both `$(avmon flags)`, which removes no quotes, and a line of make, which does.
 pub const BESIDE_PROGRAM: &str = "beside-program";
 
-const FILES: [(&str, &[u8]); 4] = [
+/// Lets the program call functions on bytes and strings through the library.
+pub const WRAPPED: &str = "wrapped.flags";
+
+const FILES: [(&str, &[u8]); 5] = [
     (LIBRARY, include_bytes!(concat!(env!("OUT_DIR"), "/libavmon_hooks.so"))),
     (SPECS, include_bytes!("../../shim/avmon.specs")),
     (BESIDE_PROGRAM, b"-Xlinker -rpath -Xlinker $ORIGIN\n"),
+    (WRAPPED, include_bytes!("../../shim/wrapped.flags")),
     ("avmon.h", include_bytes!("../../shim/avmon.h")),
 ];
 

@@ -25,7 +25,7 @@ mod lives;
 use std::io::{self, Write};
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::event::{Event, Kind, Mode, ThreadId};
 use crate::trace::memory::Memory;
@@ -158,6 +158,8 @@ pub struct Translator<W> {
     world: World,
     variables: Lives,
     threads: FxHashMap<ThreadId, Thread>,
+    /// The threads that the text speaks of.
+    told: FxHashSet<ThreadId>,
     /// Who holds a lock now.
     holders: FxHashMap<Lock, Vec<ThreadId>>,
     lock_names: FxHashMap<(Lock, Option<ThreadId>), u32>,
@@ -182,6 +184,7 @@ impl<W: Write> Translator<W> {
             world: World::default(),
             variables: Lives::default(),
             threads: FxHashMap::default(),
+            told: FxHashSet::default(),
             holders: FxHashMap::default(),
             lock_names: FxHashMap::default(),
             forked: FxHashMap::default(),
@@ -221,11 +224,15 @@ impl<W: Write> Translator<W> {
                 Some(lock) => self.release(thread, lock, event.object, at),
                 None => Ok(()),
             },
-            Kind::Fork => self.line(thread, format_args!("fork(T{})", event.object as ThreadId), at),
+            Kind::Fork => {
+                self.told.insert(event.object as ThreadId);
+                self.line(thread, format_args!("fork(T{})", event.object as ThreadId), at)
+            }
             Kind::Join => {
                 let other = event.object as ThreadId;
                 self.finish_thread(other, at)?;
-                self.line(thread, format_args!("join(T{other})"), at)
+                // If its creation was lost and it did nothing, nobody has heard of it.
+                if self.told.contains(&other) { self.line(thread, format_args!("join(T{other})"), at) } else { Ok(()) }
             }
             Kind::End => self.finish_thread(thread, at),
             Kind::Enter if self.with_functions => self.enter(thread, event.depth(), at),
@@ -258,6 +265,7 @@ impl<W: Write> Translator<W> {
     }
 
     fn line(&mut self, thread: ThreadId, operation: std::fmt::Arguments, at: Location) -> io::Result<()> {
+        self.told.insert(thread);
         writeln!(self.out, "T{thread}|{operation}|{at}")
     }
 
@@ -274,7 +282,8 @@ impl<W: Write> Translator<W> {
     }
 
     fn access(&mut self, thread: ThreadId, operation: char, event: &Event, at: Location) -> io::Result<()> {
-        let Translator { survey, variables, names, out, .. } = self;
+        let Translator { survey, variables, names, out, told, .. } = self;
+        told.insert(thread);
         survey.cuts.variables(event.object, event.size(), |address| {
             let variable = variables.at(address);
             if variable as usize == names.variables.len() {

@@ -10,6 +10,7 @@ pub mod process;
 pub mod real;
 pub mod shim;
 pub mod signal;
+pub mod strings;
 pub mod thread;
 pub mod tsan;
 
@@ -18,6 +19,7 @@ use export::exports;
 /// Finds the real functions. The constructor calls it, or the first hook that runs before the constructor.
 pub fn resolve() {
     memory::resolve();
+    process::resolve_syscall();
     real::resolve_all();
     // SAFETY: no preconditions.
     unsafe { shim::avmon_resolve_waits() };
@@ -99,6 +101,9 @@ exports! {
     _Exit => process::exit_now;
     quick_exit => process::quick_exit;
     abort => process::abort;
+    _Fork => process::fork_without_handlers;
+    vfork => process::vfork;
+    syscall => process::syscall;
 }
 
 exports! {
@@ -142,7 +147,7 @@ exports! {
 /// Functions in front of which something happens, and that then run as if called directly: they do not return here,
 /// or have argument lists of any length.
 mod jumps {
-    use super::{io, process, real, shim};
+    use super::{io, process, real, shim, thread};
     use std::sync::atomic::{AtomicPtr, Ordering};
 
     macro_rules! jumps {
@@ -191,6 +196,7 @@ mod jumps {
         _longjmp: shim::avmon_before_longjmp;
         siglongjmp: shim::avmon_before_longjmp;
         __longjmp_chk: shim::avmon_before_longjmp;
+        prctl: thread::before_prctl;
         makecontext: process::before_makecontext;
         swapcontext: process::before_swapcontext;
         setcontext: process::before_setcontext;
@@ -224,6 +230,7 @@ pub const TABLE: &[(&str, &[&str])] = &[
     ("signals", SIGNALS),
     ("channels", CHANNELS),
     ("memory", memory::NAMES),
+    ("strings", strings::NAMES),
     ("functions", FUNCTIONS),
     ("accesses", tsan::access::NAMES),
     ("coverage", tsan::access::COVERAGE),

@@ -18,6 +18,7 @@ macro_rules! real_functions {
             /// The function of this name that the program would have called without us.
             #[inline(always)]
             #[must_use]
+            #[allow(non_snake_case)]
             pub fn $name() -> unsafe extern "C" fn($($argument),*) $(-> $result)? {
                 let mut address = slots::$name.load(Ordering::Relaxed);
                 if address.is_null() {
@@ -104,6 +105,7 @@ real_functions! {
     dup: fn(c_int) -> c_int, None;
     dup2: fn(c_int, c_int) -> c_int, None;
     dup3: fn(c_int, c_int, c_int) -> c_int, None;
+    _Fork: fn() -> libc::pid_t, None;
     _exit: fn(c_int) -> !, None;
     quick_exit: fn(c_int) -> !, None;
     abort: fn() -> !, None;

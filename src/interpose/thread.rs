@@ -6,7 +6,7 @@ use super::shim;
 use crate::event::{Kind, ThreadId};
 use crate::runtime::registry::{self, Record};
 use crate::runtime::state;
-use crate::runtime::{process, record, tls};
+use crate::runtime::{self, process, record, tls};
 use libc::{c_char, c_int, pthread_attr_t, pthread_t};
 
 /// `thrd_success` is 0 as well.
@@ -132,8 +132,16 @@ pub(super) unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *con
             && state::is_running_here()
             && let Some(target) = registry::find(thread)
         {
-            registry::with(target, |record| record.set_name(std::ffi::CStr::from_ptr(name).to_bytes()));
+            runtime::name_other_thread(target, std::ffi::CStr::from_ptr(name).to_bytes());
         }
         result
+    }
+}
+
+/// In front of `prctl`, by which a thread can name itself too.
+pub unsafe extern "C" fn before_prctl(option: c_int, name: *const c_char) {
+    if option == libc::PR_SET_NAME && state::is_running_here() {
+        // SAFETY: a name that the kernel is about to read too.
+        unsafe { runtime::name_thread(name) };
     }
 }

@@ -89,6 +89,25 @@ unsafe fn forget_stack(t: *mut Tls) {
     }
 }
 
+/// How deep the calling thread is in its functions.
+pub fn top() -> *mut Frame {
+    // SAFETY: the thread's own state.
+    unsafe { (*tls()).top }
+}
+
+/// Leaves the functions above `top`, which was the answer of [`top`] in a function that is still open.
+pub fn back_to(top: *mut Frame) {
+    let t = tls();
+    // SAFETY: the thread's own state.
+    unsafe {
+        if !top.is_null() && (*t).overflow == 0 {
+            (*t).top = top;
+            (*t).low = (*t).low.min(top);
+            (*t).owes = 1;
+        }
+    }
+}
+
 /// A new fiber, with an empty stack.
 #[must_use]
 pub fn create() -> *mut Fiber {

@@ -19,6 +19,7 @@ mod recording;
 pub mod registry;
 pub mod signals;
 mod slabs;
+mod stack;
 pub mod state;
 pub mod stripes;
 mod sync;
@@ -32,6 +33,7 @@ pub use recording::{
     Operation, access_refused, access_slowly, allocated, atomic, freeing, get_ready, is_recording, recording,
 };
 
+use crate::event;
 use crate::options::Options;
 use crate::report::sink::{GuardedStderr, Sinks};
 use once_cell::sync::OnceCell;
@@ -94,7 +96,14 @@ pub unsafe fn name_thread(name: *const libc::c_char) {
     // SAFETY: the thread's own state; a record lives as long as its thread; the contract for `name`.
     unsafe {
         if let (Some(record), false) = ((*tls::tls()).record.as_ref(), name.is_null()) {
-            registry::with(record.id, |record| record.set_name(std::ffi::CStr::from_ptr(name).to_bytes()));
+            name_other_thread(record.id, std::ffi::CStr::from_ptr(name).to_bytes());
         }
+    }
+}
+
+/// Names any thread for reports.
+pub fn name_other_thread(thread: event::ThreadId, name: &[u8]) {
+    if let Some(bytes) = registry::with(thread, |record| record.set_name(name)) {
+        record::name(thread, bytes);
     }
 }

@@ -4,12 +4,12 @@
 //! the analysis does not know yet, awaits that were put off) happens on the way to the next event.
 
 use super::chunk::{Chunk, EVENTS};
-use super::recording::{has_values, is_recording, tell_time, tell_written};
+use super::recording::{has_values, is_recording, tell_end_of_stack, tell_stack, tell_time, tell_written};
 use super::registry::{self, Record};
 use super::signals::Blocked;
 use super::state::{self, State, TORN, UNSEEN};
 use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, stack_pointer, tls};
-use super::{early, pipeline, stripes};
+use super::{early, pipeline, stack, stripes};
 use crate::event::{Event, Kind, Mode, ThreadId, stripe_of};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
@@ -256,6 +256,9 @@ unsafe extern "C" fn exchange_chunk(t: *mut Tls, blocked: &Blocked) -> bool {
         record.open_chunk.store(std::ptr::from_ref(chunk).cast_mut(), Ordering::Release);
         if adopted {
             put(t, Kind::Start, 0, 0, u64::from(record.id), 0);
+            if is_recording() {
+                tell_stack(t, stack::of_any_thread());
+            }
         }
         if (*t).lost != 0 {
             put(t, Kind::Lost, 0, u64::from(std::mem::take(&mut (*t).lost)), 0, 0);
@@ -285,7 +288,25 @@ unsafe fn hand_over(t: *mut Tls, record: &Record, blocked: &Blocked) {
 pub fn begin_thread(start_routine: u64) {
     with_gate(|t| {
         // SAFETY: the gate is ours.
-        unsafe { put(t, Kind::Start, 0, 0, u64::from((*(*t).record).id), start_routine) };
+        unsafe {
+            put(t, Kind::Start, 0, 0, u64::from((*(*t).record).id), start_routine);
+            if is_recording() {
+                tell_stack(t, stack::of_created_thread());
+            }
+        }
+    });
+}
+
+/// Tells what a thread is called from now on.
+pub fn name(thread: ThreadId, bytes: [u8; 16]) {
+    let text = u128::from_le_bytes(bytes);
+    with_gate(|t| {
+        // SAFETY: the gate is ours.
+        unsafe {
+            if is_settled(t) || settle(t) {
+                put(t, Kind::Name, 0, u64::from(thread), text as u64, (text >> 64) as u64);
+            }
+        }
     });
 }
 
@@ -312,6 +333,7 @@ pub fn end_thread() {
         }
         let record = &*(*t).record;
         if is_settled(t) || settle(t) {
+            tell_end_of_stack(t);
             put(t, Kind::End, 0, 0, u64::from(record.id), 0);
         }
         hand_over(t, record, &Blocked::new());
@@ -347,12 +369,24 @@ pub fn forget_thread() -> bool {
         (*t).branches = 0;
         (*t).written_size = 0;
         (*t).told_time = 0;
+        (*t).stack = 0;
         (*t).published = (*t).base;
         if (*t).overflow == 0 {
             (*t).low = (*t).base;
         }
     }
     true
+}
+
+/// Stops recording in the child of a fork that ran no fork handlers: the chunk may be the parent's, in a shared mapping.
+pub fn leave_parent() {
+    let t = tls();
+    // SAFETY: the thread's own state.
+    unsafe {
+        (*t).gate = OURS;
+        (*t).chunk = no_chunk();
+    }
+    stop_recording();
 }
 
 /// Records that a mutex was acquired, unless this looks like a repetition.

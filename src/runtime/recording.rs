@@ -8,7 +8,8 @@ use super::chunk::{Chunk, EVENTS};
 use super::record::{Errno, make_room, may_record, not_recorded, open_gate, put, refuse, settle, shut_gate, with_gate};
 use super::stripes;
 use super::tls::{Tls, tls};
-use crate::event::{Event, Kind};
+use crate::event::{Event, Kind, memory};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Values of the switch.
@@ -181,6 +182,28 @@ unsafe fn tell_allocation(t: *mut Tls, detail: u8, address: u64, bytes: u64, pc:
     unsafe {
         if settle(t) && tell_time(t) && tell_extent(t, bytes) {
             put(t, Kind::Allocate, detail, 0, address, pc);
+        }
+    }
+}
+
+/// Tells where the thread's own stack is.
+pub(super) unsafe fn tell_stack(t: *mut Tls, bounds: Option<Range<u64>>) {
+    let Some(bounds) = bounds else { return };
+    // SAFETY: the caller shut the gate.
+    unsafe {
+        if tell_extent(t, bounds.end - bounds.start) && put(t, Kind::Allocate, memory::STACK, 0, bounds.start, 0) {
+            (*t).stack = bounds.start;
+        }
+    }
+}
+
+/// The stack ends with its thread.
+pub(super) unsafe fn tell_end_of_stack(t: *mut Tls) {
+    // SAFETY: the caller shut the gate.
+    unsafe {
+        let stack = std::mem::take(&mut (*t).stack);
+        if stack != 0 {
+            put(t, Kind::Free, 0, 0, stack, 0);
         }
     }
 }

@@ -45,14 +45,16 @@ impl Record {
         String::from_utf8_lossy(bytes.split(|&b| b == 0).next().unwrap_or(&[])).into_owned()
     }
 
-    /// Names the thread; the kernel keeps 15 bytes, and so do we.
-    pub fn set_name(&self, text: &[u8]) {
-        if let Ok(mut name) = self.name.lock() {
-            *name = [0; 16];
-            for (to, from) in name.iter_mut().zip(text.iter().take(15)) {
-                *to = *from;
-            }
+    /// Names the thread; the kernel keeps 15 bytes, and so do we: these.
+    pub fn set_name(&self, text: &[u8]) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        for (to, from) in bytes.iter_mut().zip(text.iter().take(15)) {
+            *to = *from;
         }
+        if let Ok(mut name) = self.name.lock() {
+            *name = bytes;
+        }
+        bytes
     }
 }
 

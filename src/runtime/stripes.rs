@@ -59,9 +59,10 @@ pub fn take_with<R>(stripe: usize, me: u32, work: impl FnOnce() -> R) -> (R, u64
     (result, number)
 }
 
+/// By the C ABI, which tells the compiler that nothing comes back by unwinding; see `record::make_room`.
 #[cold]
 #[inline(never)]
-fn wait_for(holder: &AtomicU32, me: u32) {
+extern "C" fn wait_for(holder: &AtomicU32, me: u32) {
     let mut since = None;
     for round in 0.. {
         let seen = holder.load(Ordering::Relaxed);

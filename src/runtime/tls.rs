@@ -39,6 +39,7 @@ pub struct Tls {
     pub os_thread_id: u32,
     pub written_size: u32,
     pub written: u64,
+    pub stack: u64,
     pub told_time: u64,
     pub fiber: *mut super::fiber::Fiber,
 }

@@ -42,14 +42,7 @@ impl IndexWriter {
         let header = FileHeader { magic: INDEX_MAGIC, version: VERSION, about: 0, trace_id }.encode();
         file.write_all(&header)?;
         let first = header.len() as u64;
-        Ok(IndexWriter {
-            file,
-            buffer: Vec::new(),
-            end: first,
-            oldest: first,
-            oldest_entries: Vec::new(),
-            hole: first,
-        })
+        Ok(IndexWriter { file, buffer: Vec::new(), end: first, oldest: first, oldest_entries: Vec::new(), hole: first })
     }
 
     pub fn add(&mut self, entry: &IndexEntry) -> io::Result<()> {
@@ -91,7 +84,8 @@ impl IndexWriter {
         self.file.read_exact_at(&mut bytes, self.oldest)?;
         let (entries, _) = bytes.as_chunks();
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "somebody else wrote to the index");
-        self.oldest_entries = entries.iter().rev().map(IndexEntry::decode).collect::<Option<_>>().ok_or_else(damaged)?;
+        self.oldest_entries =
+            entries.iter().rev().map(IndexEntry::decode).collect::<Option<_>>().ok_or_else(damaged)?;
         Ok(())
     }
 }

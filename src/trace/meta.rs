@@ -14,6 +14,7 @@ use serde_json::value::RawValue;
 
 use super::format::VERSION;
 use super::source::open_plain;
+use super::thin::Dropped;
 
 /// Names of the files, in the directory of a process.
 pub const META: &str = "meta.json";
@@ -113,26 +114,6 @@ pub struct Counts {
     pub given_up_events: u64,
 }
 
-/// Events that the leave-out rules dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Dropped {
-    /// Accesses to the thread's own stack that nobody else can have known of.
-    pub stack: u64,
-    /// Exact repetitions.
-    pub repetition: u64,
-    /// By the user's rules.
-    pub excluded: u64,
-}
-
-impl std::ops::AddAssign for Dropped {
-    fn add_assign(&mut self, other: Dropped) {
-        self.stack = self.stack.saturating_add(other.stack);
-        self.repetition = self.repetition.saturating_add(other.repetition);
-        self.excluded = self.excluded.saturating_add(other.excluded);
-    }
-}
-
 /// How the program ended, as its parent saw it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -156,7 +137,7 @@ pub struct ModuleSnapshot {
 }
 
 /// Why a file of the recording tells nothing.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Unreadable {
     Missing,
     Failed(String),
@@ -164,6 +145,8 @@ pub enum Unreadable {
     Damaged,
     /// Of another recording.
     Foreign,
+    /// In a version of the format that is not known yet.
+    Newer(u32),
 }
 
 impl fmt::Display for Unreadable {
@@ -172,6 +155,7 @@ impl fmt::Display for Unreadable {
             Unreadable::Missing => f.write_str("is missing"),
             Unreadable::Failed(error) => write!(f, "cannot be read ({error})"),
             Unreadable::Damaged => f.write_str("is damaged"),
+            Unreadable::Newer(version) => write!(f, "has the newer format {version}"),
             Unreadable::Foreign => f.write_str("belongs to another recording"),
         }
     }
@@ -231,7 +215,16 @@ fn write_sealed<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
 impl Meta {
     /// The one in the directory of a process.
     pub fn read(directory: &Path) -> Result<Meta, Unreadable> {
-        read_sealed(&directory.join(META))
+        // What a newer version says beside its number may have any form.
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let path = directory.join(META);
+        match read_sealed(&path)? {
+            Version { version } if version > VERSION => Err(Unreadable::Newer(version)),
+            Version { .. } => read_sealed(&path),
+        }
     }
 
     pub fn write(&self, directory: &Path) -> io::Result<()> {

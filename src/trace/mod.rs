@@ -15,17 +15,37 @@
 //! | [`codec`] | the events of one chunk to bytes and back |
 //! | [`format`](mod@format) | layouts of the binary files, and the version |
 //! | [`meta`] | the JSON files |
+//! | [`stack`] | the open functions where a chunk begins |
+//! | [`order`] | the journal of the live merge |
+//! | [`index`] | where every chunk is |
+//! | [`slots`] | the shared mapping of chunks that were not written yet |
 //! | [`writer`] | events to a directory |
 //! | [`reader`] | a directory to events, whatever happened to it |
 //! | [`exclude`] | code whose accesses the user does not want |
 //! | [`memory`] | generations of memory, for those who read |
+//! | `problem` | what can be missing, in words |
+//! | `open` | what is there, and what is not |
+//! | `source`, `scan` | files that may be anything; the chunks of one, around damage |
+//! | `stream` | one thread's events |
+//! | `merged` | all threads' events in one order |
 
 pub mod codec;
 pub mod exclude;
 pub mod format;
+pub mod index;
 pub mod late;
 pub mod memory;
+mod merged;
 pub mod meta;
+mod open;
+pub mod order;
+mod problem;
 pub mod reader;
+mod scan;
+pub mod slots;
+mod source;
+pub mod stack;
+mod stream;
 pub mod thin;
+mod varint;
 pub mod writer;

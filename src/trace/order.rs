@@ -135,9 +135,13 @@ impl JournalReader {
         let header = source.array(0).and_then(|bytes| FileHeader::decode(bytes, ORDER_MAGIC));
         match header {
             Some(header) if header.trace_id != trace_id => Err(Unreadable::Foreign),
-            Some(header) if header.version == VERSION => {
-                Ok(JournalReader { source, at: FileHeader::BYTES as u64, frame: Vec::new(), taken: 0, is_damaged: false })
-            }
+            Some(header) if header.version == VERSION => Ok(JournalReader {
+                source,
+                at: FileHeader::BYTES as u64,
+                frame: Vec::new(),
+                taken: 0,
+                is_damaged: false,
+            }),
             _ => Err(Unreadable::Damaged),
         }
     }

@@ -1,85 +1,29 @@
-//! Reads a recording.
+//! Reads a recording, whatever happened to it: what is damaged or missing is told, the rest is read.
+//!
+//! Nothing here holds more of the recording in memory than it hands out next, and no size that a file claims is believed
+//! before it was compared with the file.
 
-use std::fmt;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
-use super::meta::{Counts, End, Meta, ModuleSnapshot, Status};
+use super::meta::{Counts, End, Meta, ModuleSnapshot, Snapshots, Status};
+use super::order::JournalReader;
+pub use super::problem::{OpenError, Problem};
+use super::stream::Known;
+pub use super::stream::{ChunkInfo, Stream};
+use super::{merged, open};
 use crate::event::{Event, ThreadId};
 
-/// Something is missing; the text says what.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Problem {}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
-    }
-}
-
-/// Why nothing can be read; the text says what to do.
-#[derive(Debug)]
-pub enum OpenError {
-    NoTrace(PathBuf),
-}
-
-impl fmt::Display for OpenError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
-    }
-}
-
-impl std::error::Error for OpenError {}
-
 /// What is there of one thread.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ThreadStream {
     pub thread: ThreadId,
-    /// In its stream. `bytes` is the size of the file.
+    /// In its stream file, which has `bytes`.
     pub counts: Counts,
     /// Chunks and events that only the shared mapping has.
     pub unwritten_chunks: u64,
     pub unwritten_events: u64,
-}
-
-/// A function that is open: an address inside it, and the return address in its caller.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Frame {
-    pub inside: u64,
-    pub call: u64,
-}
-
-/// A chunk that was read.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ChunkInfo {
-    pub serial: u32,
-    /// How many events of the thread came before its first one.
-    pub before: u64,
-    pub dropped: super::meta::Dropped,
-}
-
-pub struct Stream<'a>(&'a Trace);
-
-impl Stream<'_> {
-    /// Replaces `events` with the next chunk's.
-    pub fn next_chunk(&mut self, _events: &mut Vec<Event>) -> Option<ChunkInfo> {
-        None
-    }
-
-    /// Goes to the chunk that holds the thread's event with this number, counted from 0: it comes next.
-    pub fn seek(&mut self, _event: u64) {}
-
-    /// The functions that were open where the last chunk begins, outermost first, and how many further out are not told.
-    #[must_use]
-    pub fn stack(&self) -> (u32, &[Frame]) {
-        (0, &[])
-    }
-
-    /// What was found missing on the way.
-    #[must_use]
-    pub fn problems(&self) -> &[Problem] {
-        &[]
-    }
 }
 
 /// How reading in merged order went.
@@ -87,71 +31,96 @@ impl Stream<'_> {
 pub struct Merged {
     /// Events that were handed out.
     pub events: u64,
+    /// Where numbers were missing: see [`crate::order::Merger::skip_gap`].
     pub order_gaps: u64,
     /// What was found missing on the way, beyond [`Trace::problems`].
     pub problems: Vec<Problem>,
 }
 
+/// Takes the events; breaks off the reading if it likes.
 pub type Sink<'a> = &'a mut dyn FnMut(ThreadId, &Event) -> ControlFlow<()>;
-/// Is told now and then: bytes read so far, bytes in all.
+/// Is told now and then: bytes of streams that were read, bytes of streams in all.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
 
+/// A recording of one process.
+#[derive(Debug)]
 pub struct Trace {
-    meta: Meta,
+    pub(super) directory: PathBuf,
+    pub(super) meta: Meta,
+    pub(super) end: Option<End>,
+    pub(super) status: Option<Status>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) threads: Vec<ThreadStream>,
+    /// In the order of `threads`.
+    pub(super) known: Vec<Known>,
 }
 
 impl Trace {
     /// Opens the recording of a process: its directory, or the one above if it is the only one there.
     pub fn open(path: &Path) -> Result<Trace, OpenError> {
-        Err(OpenError::NoTrace(path.to_owned()))
+        open::open(&open::process_directory(path)?)
     }
 
+    /// Where it is: the directory of the process.
     #[must_use]
     pub fn directory(&self) -> &Path {
-        Path::new("")
+        &self.directory
     }
 
+    /// How it began. All but the trace id is empty if that is not known.
     #[must_use]
     pub fn meta(&self) -> &Meta {
         &self.meta
     }
 
+    /// How it ended, if the program was not killed.
     #[must_use]
     pub fn end(&self) -> Option<&End> {
-        None
+        self.end.as_ref()
     }
 
+    /// How it ended, as the parent saw it.
     #[must_use]
     pub fn status(&self) -> Option<&Status> {
-        None
+        self.status.as_ref()
     }
 
+    /// What is known to be missing. More may turn up while reading.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
-        &[]
+        &self.problems
     }
 
+    /// The threads, by id.
     #[must_use]
     pub fn threads(&self) -> &[ThreadStream] {
-        &[]
+        &self.threads
     }
 
-    pub fn modules(&self) -> impl Iterator<Item = ModuleSnapshot> {
-        std::iter::empty()
+    /// The module maps that can be read, in the order in which they were taken.
+    pub fn modules(&self) -> impl Iterator<Item = ModuleSnapshot> + use<> {
+        Snapshots::open(&self.directory).ok().into_iter().flatten().flatten()
     }
 
+    /// The events of one thread.
     #[must_use]
-    pub fn stream(&self, _thread: ThreadId) -> Option<Stream<'_>> {
-        None
+    pub fn stream(&self, thread: ThreadId) -> Option<Stream<'_>> {
+        let place = self.known.binary_search_by_key(&thread, |known| known.thread).ok()?;
+        Some(Stream::new(&self.directory, self.meta.trace_id, &self.known[place], true, Rc::default()))
     }
 
-    /// All events, in one legal order.
-    pub fn merged(&self, _sink: Sink, _progress: Progress) -> Merged {
-        Merged::default()
+    /// Hands out all events in one legal order: that of the live analysis, with every thread's other events in between.
+    pub fn merged(&self, sink: Sink, progress: Progress) -> Merged {
+        merged::replay(self, merged::View::Full, sink, progress)
     }
 
-    /// What the live analysis saw, in the very order in which it saw it.
-    pub fn monitored(&self, _sink: Sink, _progress: Progress) -> Merged {
-        Merged::default()
+    /// Hands out what the live analysis saw, in the very order in which it saw it.
+    pub fn monitored(&self, sink: Sink, progress: Progress) -> Merged {
+        merged::replay(self, merged::View::Monitor, sink, progress)
+    }
+
+    /// The journal of the live merge. The error was told as a problem.
+    pub(super) fn journal(&self) -> Option<JournalReader> {
+        JournalReader::open(&self.directory, self.meta.trace_id).ok()
     }
 }

@@ -22,12 +22,13 @@
 //! two kept accesses stays true.
 
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Kind, memory};
 
 /// Slots of the table of repetitions: a few times the places that a chunk's loops touch, and small enough for the
 /// processor's first cache.
-const SLOTS: usize = 2048;
+const SLOTS: usize = 1024;
 
 /// How many frames are looked at for the owner of a place on the stack. If it is further out, the access is kept.
 const WALK: usize = 16;
@@ -36,7 +37,8 @@ const WALK: usize = 16;
 pub type Exclude = Box<dyn FnMut(u64) -> bool + Send>;
 
 /// Accesses that were dropped, by rule.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Dropped {
     pub stack: u64,
     pub repetition: u64,
@@ -73,11 +75,16 @@ pub struct Thread {
 /// Applies the rules to chunks of any threads.
 pub struct Thinner {
     exclude: Option<Exclude>,
-    excluded: FxHashMap<u64, bool>,
+    judged: FxHashMap<u64, bool>,
     seen: Box<[Seen; SLOTS]>,
     epoch: u32,
-    fates: Vec<Fate>,
     frames: Frames,
+    /// Accesses to the stack whose owner is known, and the owner's entry.
+    owned: Vec<(u32, u32)>,
+    /// What each rule drops of the chunk.
+    excluded: EventSet,
+    private: EventSet,
+    between: EventSet,
 }
 
 /// The latest access of its like in an epoch. What is from another epoch counts as empty, and who finds somebody else in
@@ -85,26 +92,8 @@ pub struct Thinner {
 #[derive(Clone, Copy, Default)]
 struct Seen {
     epoch: u32,
+    /// Twice its place in the chunk, and 1 if it is not the first of its like.
     event: u32,
-}
-
-/// What happens to an event.
-#[derive(Clone, Copy, Default)]
-struct Fate {
-    repetition: Repetition,
-    /// The entry of the function that owns the place; 0: unknown, or not on the stack.
-    owner: u32,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum Repetition {
-    /// The first of its like, or not an access.
-    #[default]
-    First,
-    /// The last of its like so far.
-    Last,
-    Between,
-    Excluded,
 }
 
 impl Thinner {
@@ -112,11 +101,14 @@ impl Thinner {
     pub fn new(exclude: Option<Exclude>) -> Thinner {
         Thinner {
             exclude,
-            excluded: FxHashMap::default(),
+            judged: FxHashMap::default(),
             seen: Box::new([Seen::default(); SLOTS]),
             epoch: 0,
-            fates: Vec::new(),
             frames: Frames::default(),
+            owned: Vec::new(),
+            excluded: EventSet::default(),
+            private: EventSet::default(),
+            between: EventSet::default(),
         }
     }
 
@@ -127,55 +119,68 @@ impl Thinner {
     }
 
     fn judge(&mut self, thread: &mut Thread, events: &[Event]) {
-        self.fates.clear();
-        self.fates.resize(events.len(), Fate::default());
+        for set in [&mut self.excluded, &mut self.private, &mut self.between] {
+            set.reset(events.len());
+        }
+        self.owned.clear();
         self.frames.reset();
         self.begin_epoch();
         for (at, event) in events.iter().enumerate() {
-            match event.kind() {
-                Some(Kind::Read | Kind::Write) => self.access(thread, events, at),
-                Some(Kind::Branches) => {}
-                Some(Kind::Enter) => {
-                    self.begin_epoch();
-                    self.frames.enter(event, thread);
-                }
-                Some(Kind::Leave) => {
-                    self.begin_epoch();
-                    self.frames.cut(event.depth());
-                }
-                _ => {
-                    self.begin_epoch();
-                    self.frames.disturb();
-                    thread.see(event);
-                }
+            if is_access(event) {
+                self.access(thread, events, at);
+            } else {
+                self.other(thread, event);
             }
         }
+        for &(at, owner) in &self.owned {
+            if self.frames.is_private(owner) {
+                self.private.insert(at);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn other(&mut self, thread: &mut Thread, event: &Event) {
+        match event.kind() {
+            Some(Kind::Branches) => return,
+            Some(Kind::Enter) => self.frames.enter(event, thread),
+            Some(Kind::Leave) => self.frames.cut(event.depth()),
+            _ => {
+                self.frames.disturb();
+                thread.see(event);
+            }
+        }
+        self.begin_epoch();
     }
 
     #[inline(always)]
     fn access(&mut self, thread: &Thread, events: &[Event], at: usize) {
         let event = &events[at];
         if self.exclude.is_some() && self.is_excluded(event.pc) {
-            self.fates[at].repetition = Repetition::Excluded;
+            self.excluded.insert(at as u32);
             return;
         }
         if event.object.wrapping_sub(thread.stack) < thread.stack_size {
-            self.fates[at].owner = self.frames.owner(event, thread);
+            let owner = self.frames.owner(event, thread);
+            if owner != UNKNOWN {
+                self.owned.push((at as u32, owner));
+            }
         }
         let slot = &mut self.seen[slot_of(event)];
-        if slot.epoch == self.epoch && is_like(&events[slot.event as usize], event) {
-            let before = &mut self.fates[slot.event as usize].repetition;
-            if *before == Repetition::Last {
-                *before = Repetition::Between;
+        let mut repeats = false;
+        if slot.epoch == self.epoch {
+            let before = slot.event >> 1;
+            repeats = is_like(&events[before as usize], event);
+            if repeats && slot.event & 1 == 1 {
+                self.between.insert(before);
             }
-            self.fates[at].repetition = Repetition::Last;
         }
-        *slot = Seen { epoch: self.epoch, event: at as u32 };
+        *slot = Seen { epoch: self.epoch, event: (at as u32) << 1 | u32::from(repeats) };
     }
 
     fn is_excluded(&mut self, pc: u64) -> bool {
         let Some(exclude) = &mut self.exclude else { return false };
-        *self.excluded.entry(pc).or_insert_with(|| exclude(pc))
+        *self.judged.entry(pc).or_insert_with(|| exclude(pc))
     }
 
     #[inline(always)]
@@ -187,29 +192,58 @@ impl Thinner {
         }
     }
 
-    fn keep(&mut self, thread: &mut Thread, events: &[Event], out: &mut Vec<Event>) -> Dropped {
+    fn keep(&self, thread: &mut Thread, events: &[Event], out: &mut Vec<Event>) -> Dropped {
         let mut dropped = Dropped::default();
-        out.reserve(events.len());
-        for (event, fate) in events.iter().zip(&self.fates) {
-            let count = if fate.repetition == Repetition::Excluded {
-                &mut dropped.excluded
-            } else if self.frames.is_private(fate.owner) {
-                &mut dropped.stack
-            } else if fate.repetition == Repetition::Between {
-                &mut dropped.repetition
-            } else {
-                out.push(if thread.branches == 0 { *event } else { thread.with_branches(event) });
+        let sets = self.excluded.words.iter().zip(&self.private.words).zip(&self.between.words);
+        for (((&excluded, &private), &between), events) in sets.zip(events.chunks(EventSet::WORD)) {
+            dropped.excluded += u64::from(excluded.count_ones());
+            dropped.stack += u64::from(private.count_ones());
+            dropped.repetition += u64::from((between & !private).count_ones());
+            let gone = excluded | private | between;
+            if gone == 0 && thread.branches == 0 {
+                out.extend_from_slice(events);
                 continue;
-            };
-            *count += 1;
-            thread.branches = thread.branches.saturating_add(event.branches());
+            }
+            for (at, event) in events.iter().enumerate() {
+                if gone >> at & 1 == 1 {
+                    thread.branches = thread.branches.saturating_add(event.branches());
+                } else {
+                    out.push(if thread.branches == 0 { *event } else { thread.with_branches(event) });
+                }
+            }
         }
         dropped
     }
 }
 
+/// Some of a chunk's events, by their place in it.
+#[derive(Default)]
+struct EventSet {
+    words: Vec<u64>,
+}
+
+impl EventSet {
+    /// Events in a word.
+    const WORD: usize = 64;
+
+    fn reset(&mut self, events: usize) {
+        self.words.clear();
+        self.words.resize(events.div_ceil(Self::WORD), 0);
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, at: u32) {
+        self.words[at as usize / Self::WORD] |= 1 << (at as usize % Self::WORD);
+    }
+}
+
 /// What makes two accesses alike beside the address and the code location: all of the head but the branch count.
 const LIKE: u64 = u64::MAX >> 16;
+
+#[inline(always)]
+fn is_access(event: &Event) -> bool {
+    matches!(event.kind(), Some(Kind::Read | Kind::Write))
+}
 
 #[inline(always)]
 fn is_like(one: &Event, other: &Event) -> bool {
@@ -255,10 +289,13 @@ impl Thread {
     }
 }
 
+/// Stands for a function that is not known.
+const UNKNOWN: u32 = 0;
+
 /// The functions that were entered in a chunk.
 #[derive(Default)]
 struct Frames {
-    /// In the order of entry. The first stands for all that are not known.
+    /// In the order of entry. The first is the unknown one.
     entered: Vec<Entered>,
     /// Those that are open, outermost first, by their place in `entered`.
     open: Vec<u32>,
@@ -308,7 +345,7 @@ impl Frames {
     }
 
     /// The owner of the place that an access touches, or of its highest byte: the functions that own the others are inside
-    /// that one. 0 if it is not known.
+    /// that one.
     fn owner(&self, event: &Event, thread: &Thread) -> u32 {
         let last_byte = event.object - thread.stack + event.size().saturating_sub(1);
         for &at in self.open.iter().rev().take(WALK) {
@@ -318,11 +355,11 @@ impl Frames {
                 _ => {}
             }
         }
-        0
+        UNKNOWN
     }
 
     #[inline(always)]
     fn is_private(&self, owner: u32) -> bool {
-        owner != 0 && self.entered[owner as usize].private
+        self.entered[owner as usize].private
     }
 }

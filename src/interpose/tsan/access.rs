@@ -2,8 +2,8 @@
 //! order threads, with or without one.
 
 use super::super::export::exports;
+use super::super::strings::{avmon_memmove, avmon_memset};
 use crate::event::{Kind, access};
-use std::ffi::{c_int, c_void};
 
 const _: () = assert!(
     Kind::Enter as u8 == 0 && Kind::Leave as u8 == 1 && Kind::Read as u8 == 17 && Kind::Write as u8 == 18,
@@ -153,9 +153,10 @@ exports! {
     __tsan_unaligned_volatile_write4 => avmon_unaligned_volatile_write4;
     __tsan_unaligned_volatile_write8 => avmon_unaligned_volatile_write8;
     __tsan_unaligned_volatile_write16 => avmon_unaligned_volatile_write16;
-    __tsan_memcpy => copy;
-    __tsan_memmove => copy;
-    __tsan_memset => set;
+    // Both copies alike: clang's instrumentation does not promise that a copied structure is not copied onto itself.
+    __tsan_memcpy / 3 => avmon_memmove;
+    __tsan_memmove / 3 => avmon_memmove;
+    __tsan_memset / 3 => avmon_memset;
 }
 
 exports! {
@@ -195,14 +196,3 @@ exports! {
 }
 
 unsafe extern "C" fn nothing() {}
-
-/// Both copies: clang's instrumentation does not promise that a copied structure is not copied onto itself.
-unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void {
-    // SAFETY: the program's own call, with its own promises.
-    unsafe { libc::memmove(to, from, size) }
-}
-
-unsafe extern "C" fn set(to: *mut c_void, byte: c_int, size: usize) -> *mut c_void {
-    // SAFETY: the program's own call, with its own promises.
-    unsafe { libc::memset(to, byte, size) }
-}

@@ -80,6 +80,7 @@ impl Order {
 }
 
 /// Does a load or read-modify-write in a recording. `order` is that of what it turned out to be. The old value.
+#[inline(always)]
 fn recorded(address: u64, pc: u64, operate: impl FnOnce() -> (Order, Operation)) -> u128 {
     let mut order = Order(0);
     let operation = runtime::atomic(address, pc, || {

@@ -12,6 +12,7 @@ pub mod query;
 /// Every name that instrumented code can refer to, family by family.
 pub const FAMILIES: &[&[&str]] = &[
     super::FUNCTIONS,
+    super::strings::NAMES,
     access::NAMES,
     access::COVERAGE,
     atomic::NAMES,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::column::Rest;
-use super::model::{Class, Location, Model};
+use super::model::{Class, Location, Model, Position};
 use super::{COLUMNS, SURPRISE, address, place, unzigzag};
 use crate::event::Event;
 
@@ -74,52 +74,68 @@ impl Decoder {
         let mut columns = Columns { addresses, locations, numbers, newest: 0 };
         self.model.reset();
         out.reserve(codes.0.len());
+        let mut at = Position::default();
         for &code in codes.0 {
-            out.push(self.event(code, &mut columns)?);
+            at = self.event(at, code, &mut columns, out)?;
         }
         let ends = [rest, columns.addresses, columns.locations, columns.numbers];
         if ends.iter().all(Rest::is_empty) { Ok(()) } else { Err(DecodeError::Leftover) }
     }
 
+    /// Appends the next event; returns where the thread is then.
     #[inline(always)]
-    fn event(&mut self, code: u8, columns: &mut Columns) -> Result<Event, DecodeError> {
-        let index = self.place(code >> place::SHIFT, columns)?;
-        let before = self.model.address;
-        let location = self.model.location(index);
+    fn event(
+        &mut self,
+        at: Position,
+        code: u8,
+        columns: &mut Columns,
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
+        let index = self.place(at.here, code >> place::SHIFT, columns)?;
+        let location = self.model.find(index).ok_or(DecodeError::UnknownLocation)?;
         if !Class::is_access(location.key) {
-            return self.other(code, index, columns);
+            return self.other(at, code, index, columns, out);
         }
-        let (pc, key) = (location.pc, location.key);
-        let object = address(code & address::MASK, location, before, columns)?;
-        let mut number = location.number;
+        let object = address(code & address::MASK, location, at.address, columns)?;
         if code & SURPRISE != 0 {
-            number = surprise(number, Class::Access, columns)?;
+            location.number = surprise(location.number, Class::Access, columns)?;
         }
-        self.model.learn_access(index, object, number);
-        Ok(Event::from_words([key | number << Class::Access.shift(), object, pc]))
+        location.learn(object, at.address);
+        let head = location.key | location.number << Class::Access.shift();
+        out.push(Event::from_words([head, object, location.pc]));
+        Ok(Position { here: index, address: object })
     }
 
     #[inline(never)]
-    fn other(&mut self, code: u8, index: u32, columns: &mut Columns) -> Result<Event, DecodeError> {
-        let before = self.model.address;
+    fn other(
+        &mut self,
+        at: Position,
+        code: u8,
+        index: u32,
+        columns: &mut Columns,
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
         let location = self.model.location(index);
+        if location.is_empty() {
+            return Err(DecodeError::UnknownLocation);
+        }
         let (pc, key) = (location.pc, location.key);
         let class = Class::of(key);
         if class == Class::Raw {
-            return self.raw(index, columns);
+            return self.raw(at, index, columns, out);
         }
-        let object = address(code & address::MASK, location, before, columns)?;
+        let object = address(code & address::MASK, location, at.address, columns)?;
         let mut number = self.model.number(class, index, object);
         if code & SURPRISE != 0 {
             number = surprise(number, class, columns)?;
         }
-        self.model.learn(class, index, object, number);
-        Ok(Event::from_words([key | number << class.shift(), object, pc]))
+        out.push(Event::from_words([key | number << class.shift(), object, pc]));
+        Ok(self.model.learn(at.address, class, index, object, number))
     }
 
     #[inline(always)]
-    fn place(&mut self, place: u8, columns: &mut Columns) -> Result<u32, DecodeError> {
-        let [first, second] = self.model.expected();
+    fn place(&mut self, here: u32, place: u8, columns: &mut Columns) -> Result<u32, DecodeError> {
+        let [first, second] = self.model.expected(here);
         let index = match place {
             place::FIRST => first,
             place::SECOND => second,
@@ -129,13 +145,8 @@ impl Decoder {
             }
             _ => self.introduce(columns).ok_or(DecodeError::Truncated)?,
         };
-        if !self.model.has(index) {
-            return Err(DecodeError::UnknownLocation);
-        }
-        if place == place::FIRST {
-            self.model.go_on(index);
-        } else {
-            self.model.turn_off(index);
+        if place != place::FIRST {
+            self.model.expect(here, index);
         }
         Ok(index)
     }
@@ -149,12 +160,18 @@ impl Decoder {
     }
 
     #[cold]
-    fn raw(&mut self, index: u32, columns: &mut Columns) -> Result<Event, DecodeError> {
+    fn raw(
+        &mut self,
+        at: Position,
+        index: u32,
+        columns: &mut Columns,
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
         let key = self.model.location(index).key;
         let mut word = || columns.numbers.varint().ok_or(DecodeError::Truncated);
         let (number, object, pc) = (word()?, word()?, word()?);
-        self.model.learn(Class::Raw, index, 0, 0);
-        Ok(Event::from_words([key | number << Class::Raw.shift(), object, pc]))
+        out.push(Event::from_words([key | number << Class::Raw.shift(), object, pc]));
+        Ok(self.model.learn(at.address, Class::Raw, index, 0, 0))
     }
 }
 
@@ -167,10 +184,11 @@ fn address(by: u8, location: &Location, before: u64, columns: &mut Columns) -> R
         address::DISTANCE..address::CODES => {
             let code = by - address::DISTANCE;
             let lengths = address::LENGTHS.len() as u8;
-            let (length, unit, origin) = (code % lengths, code / lengths % 2, code / lengths / 2);
+            let (form, length) = (code / lengths, code % lengths);
             let value = columns.addresses.low_bytes(address::LENGTHS[length as usize]);
-            let distance = unzigzag(value.ok_or(DecodeError::Truncated)?) << (3 * unit);
-            Ok(location.origins(before)[origin as usize].wrapping_add(distance))
+            let distance =
+                unzigzag(value.ok_or(DecodeError::Truncated)?) << if form & 1 == 1 { address::WORD } else { 0 };
+            Ok(location.origins(before)[form as usize / 2].wrapping_add(distance))
         }
         _ => Err(DecodeError::UnknownCode),
     }

@@ -1,7 +1,7 @@
 //! Events to bytes.
 
 use super::column::{Column, VARINT};
-use super::model::{Class, Location, Model};
+use super::model::{Class, Location, Model, Position};
 use super::{COLUMNS, SURPRISE, address, place, zigzag};
 use crate::event::Event;
 
@@ -35,9 +35,14 @@ impl Encoder {
         self.locations.reset(events.len() * 2 * VARINT);
         self.numbers.reset(events.len() * 3 * VARINT);
         let mut codes = std::mem::take(&mut self.codes);
+        let mut at = Position::default();
         for (event, code) in events.iter().zip(&mut codes) {
             let [head, object, pc] = event.words();
-            *code = if Class::is_access(head) { self.access(head, object, pc) } else { self.other(head, object, pc) };
+            (*code, at) = if Class::is_access(head) {
+                self.access(at, head, object, pc)
+            } else {
+                self.other(at, head, object, pc)
+            };
         }
         self.codes = codes;
         let [addresses, locations, numbers] = [&self.addresses, &self.locations, &self.numbers].map(Column::written);
@@ -54,59 +59,53 @@ impl Encoder {
     }
 
     #[inline(always)]
-    fn access(&mut self, head: u64, object: u64, pc: u64) -> u8 {
-        let (index, place) = self.place(pc, Class::Access.key(head));
-        let before = self.model.address;
+    fn access(&mut self, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
+        let (index, place) = self.place(at.here, pc, Class::Access.key(head));
         let location = self.model.location(index);
         let number = head >> Class::Access.shift();
         let surprise = number.wrapping_sub(location.number);
-        let by = address(location, before, object);
-        self.addresses.low_bytes(by.distance, by.length);
-        self.model.learn_access(index, object, number);
-        place << place::SHIFT | self.surprise(surprise) | by.code
+        let by = address(location, at.address, object, &mut self.addresses);
+        location.learn(object, at.address);
+        location.number = number;
+        let code = place << place::SHIFT | by | self.surprise(surprise);
+        (code, Position { here: index, address: object })
     }
 
     #[inline(never)]
-    fn other(&mut self, head: u64, object: u64, pc: u64) -> u8 {
+    fn other(&mut self, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
         let class = Class::of(head);
         let key = class.key(head);
         let number = head >> class.shift();
         if class == Class::Raw {
-            return self.raw(key, number, object, pc);
+            return self.raw(at, key, [number, object, pc]);
         }
-        let (index, place) = self.place(pc, key);
+        let (index, place) = self.place(at.here, pc, key);
         let surprise = number.wrapping_sub(self.model.number(class, index, object));
-        let before = self.model.address;
-        let by = address(self.model.location(index), before, object);
-        self.addresses.low_bytes(by.distance, by.length);
-        self.model.learn(class, index, object, number);
-        place << place::SHIFT | self.surprise(surprise) | by.code
+        let by = address(self.model.location(index), at.address, object, &mut self.addresses);
+        let code = place << place::SHIFT | by | self.surprise(surprise);
+        (code, self.model.learn(at.address, class, index, object, number))
     }
 
     /// Tells how far a number is from the expected one, if it is another.
     #[inline(always)]
     fn surprise(&mut self, surprise: u64) -> u8 {
-        let number = zigzag(surprise);
-        if number < 0x80 {
-            // No branch: whether a branch count is the expected one is often as good as random.
-            self.numbers.low_bytes(number, u8::from(number != 0));
-        } else {
-            self.numbers.varint(number);
+        if surprise == 0 {
+            return 0;
         }
-        u8::from(number != 0) << SURPRISE.trailing_zeros()
+        self.numbers.varint(zigzag(surprise));
+        SURPRISE
     }
 
-    /// Goes to the location of an event, and says how that was told.
+    /// Finds the location of an event, and says how that is told.
     #[inline(always)]
-    fn place(&mut self, pc: u64, key: u64) -> (u32, u8) {
-        let [first, second] = self.model.expected();
+    fn place(&mut self, here: u32, pc: u64, key: u64) -> (u32, u8) {
+        let [first, second] = self.model.expected(here);
         if self.model.location(first).is(pc, key) {
-            self.model.go_on(first);
             return (first, place::FIRST);
         }
         let (index, place) =
             if self.model.location(second).is(pc, key) { (second, place::SECOND) } else { self.look_up(pc, key) };
-        self.model.turn_off(index);
+        self.model.expect(here, index);
         (index, place)
     }
 
@@ -129,57 +128,40 @@ impl Encoder {
 
     /// An event without a location: all of it goes with the numbers.
     #[cold]
-    fn raw(&mut self, key: u64, number: u64, object: u64, pc: u64) -> u8 {
-        let (index, place) = self.place(0, key);
-        for word in [number, object, pc] {
+    fn raw(&mut self, at: Position, key: u64, words: [u64; 3]) -> (u8, Position) {
+        let (index, place) = self.place(at.here, 0, key);
+        for word in words {
             self.numbers.varint(word);
         }
-        self.model.learn(Class::Raw, index, 0, 0);
-        place << place::SHIFT
+        (place << place::SHIFT, self.model.learn(at.address, Class::Raw, index, 0, 0))
     }
 }
 
-/// How an address is told: its part of the code byte, and the bytes of a distance.
-struct By {
-    code: u8,
-    distance: u64,
-    length: u8,
-}
-
+/// Tells an address, and returns how.
 #[inline(always)]
-fn address(location: &Location, before: u64, object: u64) -> By {
+fn address(location: &Location, before: u64, object: u64, column: &mut Column) -> u8 {
     let [by_stride, by_offset] = location.addresses(before);
     if object == by_stride {
-        return By { code: address::STRIDE, distance: 0, length: 0 };
+        return address::STRIDE;
     }
     if object == by_offset {
-        return By { code: address::OFFSET, distance: 0, length: 0 };
+        return address::OFFSET;
     }
-    let [from_last, from_before] = location.origins(before).map(|origin| Distance::new(object.wrapping_sub(origin)));
-    let (origin, Distance { unit, length, value }) =
-        if from_last.length < from_before.length { (0, from_last) } else { (1, from_before) };
-    let code = address::DISTANCE + (origin * 2 + unit) * address::LENGTHS.len() as u8 + length;
-    By { code, distance: value, length: address::LENGTHS[length as usize] }
+    let [from_last, from_before] = location.origins(before).map(|origin| zigzag(object.wrapping_sub(origin)));
+    // Only if it is much nearer: the way from one object to the next repeats more often than that from turn to turn.
+    let is_nearer = from_last < from_before >> NEARER;
+    let distance = if is_nearer { from_last } else { from_before };
+    let in_words = object.wrapping_sub(if is_nearer { location.origins(before)[0] } else { before }) & 7 == 0;
+    let distance = distance >> if in_words { address::WORD } else { 0 };
+    let bytes = (64 - distance.leading_zeros()).div_ceil(8);
+    let length = address::LENGTH_FOR[bytes as usize];
+    column.low_bytes(distance, address::LENGTHS[length as usize]);
+    let form = u8::from(!is_nearer) * 2 + u8::from(in_words);
+    address::DISTANCE + form * address::LENGTHS.len() as u8 + length
 }
 
-#[derive(Clone, Copy)]
-struct Distance {
-    /// 1 if it counts words: most distances are multiples of a word.
-    unit: u8,
-    /// Which of the lengths it needs.
-    length: u8,
-    value: u64,
-}
-
-impl Distance {
-    #[inline(always)]
-    fn new(distance: u64) -> Distance {
-        let unit = u8::from(distance & 7 == 0);
-        let value = zigzag((distance as i64 >> (3 * unit)) as u64);
-        let bytes = (64 - value.leading_zeros()).div_ceil(8);
-        Distance { unit, length: address::LENGTH_FOR[bytes as usize], value }
-    }
-}
+/// A distance is so many bits shorter before it is worth a change of its origin.
+const NEARER: u32 = 6;
 
 /// Finds locations by what names them: open addressing, cleared by counting chunks.
 #[derive(Debug, Default)]

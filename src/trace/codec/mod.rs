@@ -50,6 +50,8 @@ mod address {
     pub const LENGTHS: [u8; 6] = [1, 2, 3, 4, 6, 8];
     pub const CODES: u8 = DISTANCE + 4 * LENGTHS.len() as u8;
     pub const MASK: u8 = 31;
+    /// Bits that a distance in words lacks.
+    pub const WORD: u32 = 3;
 
     /// By the bytes that a distance needs: the place of the length that holds it.
     pub const LENGTH_FOR: [u8; 9] = [0, 0, 1, 2, 3, 4, 4, 5, 5];

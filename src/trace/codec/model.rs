@@ -89,6 +89,11 @@ impl Location {
         Location { pc, key, last: 0, moved: 0, stride: 0, offset: 0, number: 0, next: [0; 2] }
     }
 
+    /// Whether nothing can happen there.
+    pub const fn is_empty(&self) -> bool {
+        self.key == NOTHING
+    }
+
     #[inline(always)]
     pub const fn is(&self, pc: u64, key: u64) -> bool {
         self.pc == pc && self.key == key
@@ -141,14 +146,19 @@ struct Stripe {
     next: u64,
 }
 
+/// Where a thread is. Apart from the model, and small, so that it stays in registers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Position {
+    /// The location of the last event, or the place in a caller that it returned to.
+    pub here: u32,
+    /// The address of the last event that has one.
+    pub address: u64,
+}
+
 #[derive(Debug)]
 pub struct Model {
     /// The first stands for "nowhere": before the first event, and where no location is expected.
     locations: Vec<Location>,
-    /// Where the thread is: the location of the last event, or the place in a caller that it returned to.
-    here: u32,
-    /// The address of the last event that has one.
-    pub address: u64,
     depth: u64,
     frames: [Frame; FRAMES],
     chunk: u32,
@@ -159,8 +169,6 @@ impl Default for Model {
     fn default() -> Model {
         Model {
             locations: Vec::new(),
-            here: 0,
-            address: 0,
             depth: 0,
             frames: [Frame::default(); FRAMES],
             chunk: 0,
@@ -174,8 +182,6 @@ impl Model {
     pub fn reset(&mut self) {
         self.locations.clear();
         self.locations.push(Location::new(0, NOTHING));
-        self.here = 0;
-        self.address = 0;
         self.depth = 0;
         self.frames = [Frame::default(); FRAMES];
         self.chunk = self.chunk.wrapping_add(1);
@@ -187,8 +193,8 @@ impl Model {
 
     /// The two locations that are expected next.
     #[inline(always)]
-    pub fn expected(&self) -> [u32; 2] {
-        self.locations[self.here as usize].next
+    pub fn expected(&self, here: u32) -> [u32; 2] {
+        self.locations[here as usize].next
     }
 
     #[inline(always)]
@@ -196,10 +202,10 @@ impl Model {
         &mut self.locations[index as usize]
     }
 
-    /// Whether something can happen at the location with this index: bytes that name it need not be right.
+    /// The location with this index, if there is one: bytes that name it need not be right.
     #[inline(always)]
-    pub fn has(&self, index: u32) -> bool {
-        self.locations.get(index as usize).is_some_and(|location| location.key != NOTHING)
+    pub fn find(&mut self, index: u32) -> Option<&mut Location> {
+        self.locations.get_mut(index as usize)
     }
 
     pub fn add(&mut self, pc: u64, key: u64) -> u32 {
@@ -212,18 +218,11 @@ impl Model {
         index
     }
 
-    /// The first expected location was right.
+    /// What was expected first did not come next: the next time it is this one.
     #[inline(always)]
-    pub fn go_on(&mut self, index: u32) {
-        self.here = index;
-    }
-
-    /// The first expected location was wrong: next time it is this one.
-    #[inline(always)]
-    pub fn turn_off(&mut self, index: u32) {
-        let next = &mut self.locations[self.here as usize].next;
+    pub fn expect(&mut self, here: u32, index: u32) {
+        let next = &mut self.locations[here as usize].next;
         *next = [index, next[0]];
-        self.here = index;
     }
 
     /// The number that is expected at a location, of any class but accesses: these have it at hand.
@@ -250,33 +249,24 @@ impl Model {
         self.frames[depth as usize % FRAMES]
     }
 
-    /// Remembers an access.
-    #[inline(always)]
-    pub fn learn_access(&mut self, index: u32, address: u64, number: u64) {
+    /// Remembers what happened at a location. Returns where the thread is then.
+    pub fn learn(&mut self, before: u64, class: Class, index: u32, object: u64, number: u64) -> Position {
         let location = &mut self.locations[index as usize];
-        location.learn(address, self.address);
-        location.number = number;
-        self.address = address;
-    }
-
-    /// Remembers what happened at a location.
-    pub fn learn(&mut self, class: Class, index: u32, object: u64, number: u64) {
-        let location = &mut self.locations[index as usize];
-        location.learn(object, self.address);
+        location.learn(object, before);
+        // Code and counts are far from all data.
+        let mut position = Position { here: index, address: before };
         match class {
             Class::Access | Class::Counted => location.number = number,
             Class::Ordered => {
                 let next = number.wrapping_add(1);
                 self.stripes[stripe_index(location.key, object)] = Stripe { chunk: self.chunk, next };
+                position.address = object;
             }
             Class::Enter => self.enter(index, number),
-            Class::Leave => self.leave(number),
+            Class::Leave => position.here = self.leave(number).unwrap_or(index),
             Class::Raw => {}
         }
-        // Code and counts are far from all data.
-        if matches!(class, Class::Access | Class::Ordered) {
-            self.address = object;
-        }
+        position
     }
 
     fn enter(&mut self, index: u32, number: u64) {
@@ -289,12 +279,10 @@ impl Model {
     }
 
     /// After a return the thread is in the caller, not at some place that all returns share.
-    fn leave(&mut self, number: u64) {
+    fn leave(&mut self, number: u64) -> Option<u32> {
         self.depth = number & DEPTH;
         let left = self.frame(self.depth);
-        if left.location != 0 {
-            self.here = left.location + 1;
-        }
+        (left.location != 0).then(|| left.location + 1)
     }
 }
 

@@ -1,0 +1,94 @@
+//! What the commands that read traces share.
+
+use super::exit::Failure;
+use super::progress::Progress;
+use super::tell;
+use crate::event::{Event, ThreadId};
+use crate::options::Options;
+use crate::report::image;
+use crate::report::modules::ModuleMap;
+use crate::report::symbols::Symbols;
+use crate::trace::meta;
+use crate::trace::reader::{self, Merged, Problem, Trace};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Where `avmon record` writes, and the other commands read, if nothing else is said.
+pub const DIRECTORY: &str = "avmon.data";
+
+/// Opens the trace of a process.
+pub fn open(path: &Path) -> Result<Trace, Failure> {
+    Trace::open(path).map_err(|error| Failure::internal(error.to_string()))
+}
+
+/// The traces in a directory of `avmon record`, one for each process, oldest process id first.
+pub fn processes(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| path.join(meta::META).is_file()).collect();
+    found.sort_by_key(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let (pid, time) = name.split_once('.').unwrap_or((&name, "0"));
+        (pid.parse().unwrap_or(u64::MAX), time.parse().unwrap_or(u64::MAX))
+    });
+    found
+}
+
+/// Names for the addresses of a trace. Where two modules lay at one address in turn, the later one is named.
+pub fn symbols(trace: &Trace, symbolize: bool) -> Symbols {
+    let mut map = ModuleMap::parse("");
+    for snapshot in trace.modules() {
+        map.replace(&snapshot.maps);
+    }
+    let (options, _) = Options::parse(&trace.meta().options);
+    let mut symbols = Symbols::new(&Options { symbolize, ..options }, map);
+    expect_modules(trace, &mut symbols);
+    symbols
+}
+
+/// Makes sure that names come from the files that were recorded, and says which have changed since.
+pub fn expect_modules(trace: &Trace, symbols: &mut Symbols) {
+    let recorded: BTreeMap<String, String> = trace.modules().flat_map(|snapshot| snapshot.build_ids).collect();
+    for (path, id) in recorded {
+        if image::build_id(Path::new(&path)).as_ref() != Some(&id) {
+            tell("warning", &format!("{path} is not what it was when it was recorded; its code has no names here"));
+        }
+        symbols.expect(&path, &id);
+    }
+}
+
+/// Goes through all events in merged order.
+pub fn read(trace: &Trace, progress: Progress, sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>) -> Merged {
+    with_progress(progress, sink, |sink, progress| trace.merged(sink, progress))
+}
+
+/// Goes through the events that the monitor saw, in the order in which it saw them.
+pub fn read_monitored(
+    trace: &Trace,
+    progress: Progress,
+    sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>,
+) -> Merged {
+    with_progress(progress, sink, |sink, progress| trace.monitored(sink, progress))
+}
+
+fn with_progress(
+    mut progress: Progress,
+    mut sink: impl FnMut(ThreadId, &Event) -> ControlFlow<()>,
+    read: impl FnOnce(reader::Sink, reader::Progress) -> Merged,
+) -> Merged {
+    let events = Cell::new(0);
+    let mut counting = |thread, event: &Event| {
+        events.set(events.get() + 1);
+        sink(thread, event)
+    };
+    read(&mut counting, &mut |bytes, all_bytes| progress.update(events.get(), bytes, all_bytes))
+}
+
+/// Says on stderr what is missing from a trace.
+pub fn warn<'a>(problems: impl IntoIterator<Item = &'a Problem>) {
+    for problem in problems {
+        tell("warning", &problem.to_string());
+    }
+}

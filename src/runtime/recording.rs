@@ -77,6 +77,20 @@ pub extern "C" fn access_slowly(head: u64, address: u64, pc: u64) {
     }
 }
 
+/// A plain access that a hook is about to make for the program. Not inlined, for the reason that `record::make_room` gives.
+#[inline(never)]
+pub extern "C" fn access(kind: Kind, size: u32, address: u64, pc: u64) {
+    let t = tls();
+    // SAFETY: the thread's own state; the gate is opened again behind the event.
+    unsafe {
+        if shut_gate(t) {
+            let branches = std::mem::take(&mut (*t).branches).min(u32::from(u16::MAX)) as u16;
+            let [head, ..] = Event::access(kind, 0, size, branches, address, pc).words();
+            access_slowly(head, address, pc);
+        }
+    }
+}
+
 /// An access by a signal handler that interrupted a hook, or that is not to be recorded.
 pub extern "C" fn access_refused() {
     // SAFETY: the thread's own state.

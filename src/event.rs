@@ -267,6 +267,13 @@ impl Event {
         Kind::from_code(self.head as u8)
     }
 
+    /// Whether this is a plain read or write: what almost all events of a recording are.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_plain_access(&self) -> bool {
+        self.head as u8 == Kind::Read as u8 || self.head as u8 == Kind::Write as u8
+    }
+
     /// The detail as its kind defines it.
     #[inline(always)]
     #[must_use]

@@ -84,6 +84,82 @@ fn suppression_types() {
 }
 
 #[test]
+fn exclusion_types() {
+    let rows = avmon::trace::exclude::TYPES.iter().map(|(name, help)| [format!("`{name}`"), (*help).to_owned()]);
+    let text = table(["type", "its template is matched against"], rows);
+    is_up_to_date("docs/traces.md", "exclusion-types", &text, str::to_owned);
+}
+
+/// Two threads that hand a value over, as events and as the text of other tools.
+#[test]
+fn std_example() {
+    use avmon::event::{Event, Kind};
+    let event = |kind, object, line| Event::new(kind, 0, 0, object, line);
+    let access = |kind, line| Event::access(kind, 0, 4, 0, 0x7000, line);
+    let told = [
+        (0, event(Kind::Fork, 1, 1), "the first thread creates another one"),
+        (0, event(Kind::Acquire, 0x6000, 2), "takes a mutex,"),
+        (0, access(Kind::Write, 3), "writes a variable,"),
+        (0, event(Kind::Release, 0x6000, 4), "gives the mutex back"),
+        (0, event(Kind::Signal, 0x6040, 5), "and posts a semaphore,"),
+        (1, event(Kind::Await, 0x6040, 6), "for which the other thread waited;"),
+        (1, access(Kind::Read, 7), "it reads the variable"),
+        (0, event(Kind::Join, 1, 8), "and ends"),
+    ];
+    let mut survey = avmon::export::std::Survey::default();
+    told.iter().for_each(|(thread, event, _)| survey.step(*thread, event));
+    let mut translator = avmon::export::std::Translator::new(survey, false, Vec::new());
+    told.iter().for_each(|(thread, event, _)| translator.step(*thread, event).unwrap());
+    let lines = String::from_utf8(translator.finish().unwrap().0).unwrap();
+    let mut text = String::from("```\n");
+    for (line, (_, _, meaning)) in lines.lines().zip(told) {
+        let _ = writeln!(text, "{line:<16} {meaning}");
+    }
+    assert_eq!(lines.lines().count(), told.len(), "each has a line");
+    is_up_to_date("docs/traces.md", "std-example", &(text + "```\n"), str::to_owned);
+}
+
+const APP: &str = "
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int counter;
+static void *worker(void *argument) {
+    for (int i = 0; i < 100; i++) { pthread_mutex_lock(&lock); counter++; pthread_mutex_unlock(&lock); }
+    return argument;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, worker, 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return 0;
+}
+";
+
+/// Every command on the page can be typed as it stands.
+#[test]
+fn the_commands_of_the_page_on_traces_work() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("app.c"), APP).unwrap();
+    let binaries = Path::new(cli_support::AVMON).parent().unwrap();
+    let search = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
+    let page = read("docs/traces.md");
+    let mut commands = 0;
+    for block in page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        for line in block.lines() {
+            let mut shell = cli_support::clean(Path::new("sh"), &["-c", line]);
+            let ending = cli_support::end(shell.current_dir(directory.path()).env("PATH", &search));
+            assert_eq!(ending.code, Some(0), "{line}: {ending:?}");
+            assert!(!ending.stderr.contains("warning") && !ending.stderr.contains("error"), "{line}: {ending:?}");
+            commands += 1;
+        }
+    }
+    assert!(commands >= 14, "only {commands} were found");
+    for made in ["avmon.data.old", "app.json", "app.std", "app.names"] {
+        assert!(directory.path().join(made).exists(), "{made}");
+    }
+}
+
+#[test]
 fn strengths() {
     let strengths = avmon::report::finding::Strength::ALL.iter();
     let rows = strengths.map(|strength| [strength.name().to_owned(), strength.meaning().to_owned()]);

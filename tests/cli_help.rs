@@ -17,7 +17,22 @@ fn subcommands() -> Vec<String> {
 #[test]
 fn every_help_ends_with_examples() {
     let names = subcommands();
-    for expected in ["run", "report", "cc", "c++", "flags", "demo", "doctor", "options", "completions"] {
+    for expected in [
+        "run",
+        "record",
+        "info",
+        "dump",
+        "check",
+        "export",
+        "report",
+        "cc",
+        "c++",
+        "flags",
+        "demo",
+        "doctor",
+        "options",
+        "completions",
+    ] {
         assert!(names.iter().any(|name| name == expected), "{expected} is not in {names:?}");
     }
     for name in names.iter().filter(|name| *name != "help") {

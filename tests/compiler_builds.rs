@@ -125,6 +125,49 @@ fn functions_stay_visible_when_optimised() {
     }
 }
 
+const COPY_C: &str = "#include <string.h>\nchar to[64], from[64];\nint copy(int n) {\n  memcpy(to, from, 32);\n  memset(to, 0, 16);\n\
+                      if (n > 1) to[n] = 1;\n  return strlen(to) + strcmp(from, \"abc\");\n}\n";
+
+#[test]
+fn copies_and_branches_can_be_seen_in_instrumented_files_only() {
+    let project = Project::new();
+    project.write("copy.c", COPY_C);
+    let seen = ["memcpy", "memset", "strlen", "strcmp", "__sanitizer_cov_trace_pc"];
+    for (family, _) in FAMILIES {
+        for level in ["-O0", "-O2", "-O3"] {
+            let compile = |more: &[&str]| {
+                let mut compiler = project.cc();
+                compiler.env("AVMON_CC", family).args(["-Werror", level, "-c", "copy.c", "-o", "copy.o"]);
+                succeed(compiler.args(more));
+                names(&project.path("copy.o"), &["--undefined-only"])
+            };
+            let called = compile(&[]);
+            for name in seen {
+                assert!(called.contains(name), "{family} {level}: {name} is not called");
+            }
+            let called = compile(&["-fno-sanitize=thread"]);
+            let hooks: Vec<_> = called.iter().filter(|name| name.starts_with("__")).collect();
+            assert!(hooks.is_empty(), "{family} {level}: {hooks:?}");
+        }
+    }
+}
+
+#[test]
+fn calls_of_string_functions_go_through_the_library() {
+    for (family, _) in FAMILIES {
+        let project = Project::new();
+        project.write("copy.c", COPY_C);
+        succeed(project.cc().env("AVMON_CC", family).args(["-shared", "-fPIC", "-O2", "copy.c", "-o", "libcopy.so"]));
+        let called = names(&project.path("libcopy.so"), &["-D", "--undefined-only"]);
+        for name in ["memcpy", "memset", "strlen", "strcmp"] {
+            assert!(
+                called.contains(&format!("__wrap_{name}")) && !called.contains(name),
+                "{family}: {name}, {called:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_program_takes_the_small_library_with_it() {
     let project = Project::new();

@@ -2,7 +2,7 @@
 
 mod toolbox;
 
-use avmon::interpose::tsan;
+use avmon::interpose::{strings, tsan};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -78,6 +78,21 @@ fn compilers_call_nothing_that_is_not_in_the_table() {
     ] {
         assert!(called.contains(name), "the sources no longer make a compiler call {name}");
     }
+}
+
+/// The words of a support file that start with this, without it.
+fn words(file: &str, prefix: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(support_file(file)).unwrap();
+    let words = text.split_whitespace().map(|word| word.trim_end_matches('}'));
+    words.filter_map(|word| word.strip_prefix(prefix)).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_the_linker_and_gcc_are_told_is_the_table_of_string_functions() {
+    let functions: BTreeSet<String> = strings::functions().map(str::to_owned).collect();
+    assert_eq!(words("wrapped.flags", "-Wl,--wrap="), functions);
+    let builtins: BTreeSet<String> = strings::builtins().map(str::to_owned).collect();
+    assert_eq!(words("avmon.specs", "-fno-builtin-"), builtins);
 }
 
 /// What the sanitizer's libraries export that is not for us to define: the program itself may, to be called back or to

@@ -2,6 +2,8 @@
 //!
 //! `cargo test --release --test trace_throughput -- --ignored --nocapture`
 
+#![allow(clippy::cast_precision_loss, reason = "figures for people")]
+
 mod trace_streams;
 
 use std::hint::black_box;

@@ -4,7 +4,8 @@ use std::fmt::{self, Write as _};
 
 macro_rules! exit_codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $help:literal;)*) => {
-        /// The exit codes of `avmon` itself. Once `avmon run` has started a program, the program's own status counts.
+        /// The exit codes of `avmon` itself. Once `avmon run` or `avmon record` has started a program, the
+        /// program's own status counts.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum ExitCode { $($(#[$doc])* $name = $code,)* }
 
@@ -31,7 +32,7 @@ pub fn help() -> String {
     for (code, meaning) in ExitCode::TABLE {
         let _ = writeln!(text, "  {:>3}  {meaning}", *code as u8);
     }
-    text.push_str("  Under 'avmon run' all others are the program's own; a shell shows 128+N for death by signal N.\n");
+    text.push_str("  Under 'avmon run' and 'avmon record' all others are the program's own; a shell shows 128+N for death by signal N.\n");
     text
 }
 

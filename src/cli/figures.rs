@@ -24,13 +24,19 @@ pub fn size(bytes: u64) -> String {
     if bytes < 1024 {
         return counted(bytes, "byte");
     }
-    let mut value = bytes as f64 / 1024.0;
+    let mut value = ratio(bytes, 1024);
     let mut unit = 0;
     while value >= 1023.95 && unit + 1 < UNITS.len() {
         value /= 1024.0;
         unit += 1;
     }
     format!("{value:.1} {}", UNITS[unit])
+}
+
+/// How often `part` goes into `whole`, near enough to be shown.
+#[expect(clippy::cast_precision_loss, reason = "nobody sees so many digits")]
+pub fn ratio(whole: u64, part: u64) -> f64 {
+    whole as f64 / part as f64
 }
 
 /// `0.123 s`, `2 min 5 s`, `3 h 0 min`.

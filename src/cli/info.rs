@@ -4,11 +4,10 @@ mod census;
 mod sharing;
 
 use super::exit::{ExitCode, Failure};
-use super::figures::{counted, duration, grouped, size};
+use super::figures::{counted, duration, grouped, ratio, size};
 use super::progress::Progress;
 use super::recording::{self, DIRECTORY};
 use crate::event::{Kind, ThreadId};
-use crate::report::finding::called;
 use crate::report::symbols::Symbols;
 use crate::trace::reader::{Merged, Trace};
 use crate::trace::thin::Dropped;
@@ -161,7 +160,9 @@ fn facts(trace: &Trace, census: &Census, merged: Option<&Merged>) -> Facts {
         })
         .collect();
     let mut dropped = Dropped::default();
-    threads.iter().for_each(|thread| dropped += thread.dropped);
+    for thread in &threads {
+        dropped += thread.dropped;
+    }
     let mut modules = BTreeMap::new();
     trace.modules().for_each(|snapshot| modules.extend(snapshot.build_ids));
     let problems = trace.problems().iter().chain(merged.map_or(&[][..], |merged| &merged.problems));
@@ -201,7 +202,7 @@ fn content(census: &Census, bytes_on_disk: u64) -> Content {
     Content {
         kinds: census.kinds().map(|(kind, count)| (kind.name(), count)).collect(),
         accesses,
-        bytes_per_access: (accesses > 0).then(|| bytes_on_disk as f64 / accesses as f64),
+        bytes_per_access: (accesses > 0).then(|| ratio(bytes_on_disk, accesses)),
         locks: census.locks(),
         allocations: census.count(&[Kind::Allocate]),
         frees: census.count(&[Kind::Free]),
@@ -252,8 +253,8 @@ fn text(facts: &Facts, most_threads: usize) -> String {
     let Dropped { stack, repetition, excluded } = facts.dropped;
     let [stack, repetition, excluded] = [stack, repetition, excluded].map(grouped);
     row("left out", &format!("{stack} own stack, {repetition} repetitions, {excluded} excluded"));
-    let [lost, unseen, gaps] = [facts.lost, facts.unseen, facts.order_gaps].map(grouped);
-    row("missing", &format!("{lost} lost, {unseen} unseen, {gaps} gaps in the order"));
+    let (lost, unseen, gaps) = (grouped(facts.lost), grouped(facts.unseen), counted(facts.order_gaps, "gap"));
+    row("missing", &format!("{lost} lost, {unseen} unseen, {gaps} in the order"));
     if facts.given_up > 0 {
         row("given up", &format!("{}, the oldest, to stay below the size limit", counted(facts.given_up, "event")));
     }
@@ -299,7 +300,7 @@ fn thread_text(thread: &ThreadFacts) -> String {
         let _ = write!(text, " '{}'", thread.name);
     }
     if let Some(routine) = &thread.start_routine {
-        let _ = write!(text, " runs {}", called(routine));
+        let _ = write!(text, " runs {routine}");
     }
     if let (Some(parent), Some(place)) = (thread.parent, &thread.created_at) {
         let _ = write!(text, ", created by T{parent} at {place}");
@@ -322,8 +323,9 @@ fn ending(facts: &Facts) -> String {
 fn sizes(facts: &Facts) -> String {
     let in_memory = facts.events.saturating_mul(size_of::<crate::event::Event>() as u64);
     let mut text = size(facts.bytes_on_disk);
-    if facts.bytes_on_disk > 0 {
-        let _ = write!(text, ", {:.1} times smaller than in memory", in_memory as f64 / facts.bytes_on_disk as f64);
+    if in_memory > 0 {
+        let percent = ratio(facts.bytes_on_disk, in_memory) * 100.0;
+        let _ = write!(text, ", {percent:.0}% of what it is in memory");
     }
     if let Some(bytes) = facts.content.as_ref().and_then(|content| content.bytes_per_access) {
         let _ = write!(text, ", {bytes:.2} bytes per access");

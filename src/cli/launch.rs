@@ -59,6 +59,8 @@ impl Launch {
 /// The text of `AVMON_OPTIONS` for the program: what is in the environment, overridden by the settings.
 fn options_text<'a>(settings: impl Iterator<Item = (&'static str, &'a str)>) -> Result<String, Failure> {
     let (mut items, options) = options_after(vec![inherited_options()], settings)?;
+    // Only now: a trace that is read later may have been moved, and this file with it.
+    Exclusions::read(&options).map_err(broken)?;
     check_log(&options.log_path)?;
     for (name, file) in files(&options) {
         // The programs that this one starts may do so in another directory.
@@ -114,13 +116,16 @@ fn files(options: &Options) -> impl Iterator<Item = (&'static str, &str)> {
     all.into_iter().filter(|(_, file)| !file.is_empty())
 }
 
-/// Parses every file of rules: a broken one would leave the user without them.
+/// Parses the suppressions and the specification: a broken file would leave the user without either.
 fn check_rules(options: &Options) -> Result<(), Failure> {
-    let broken = |error: RulesError| Failure::internal(error.to_string());
     Suppressions::read(options).map_err(broken)?;
     Specification::read(options).map_err(broken)?;
-    Exclusions::read(options).map_err(broken)?;
     Ok(())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+fn broken(error: RulesError) -> Failure {
+    Failure::internal(error.to_string())
 }
 
 /// Makes sure that the log can be written. The process keeps its id when it becomes the program.

@@ -47,8 +47,12 @@ fn handle(signal: i32, handler: extern "C" fn(i32)) {
 
 /// Starts the program.
 pub fn spawn(command: &mut Command) -> io::Result<Child> {
-    SENT.into_iter().for_each(|signal| handle(signal, pass_on));
-    TYPED.into_iter().for_each(|signal| handle(signal, let_be));
+    for signal in SENT {
+        handle(signal, pass_on);
+    }
+    for signal in TYPED {
+        handle(signal, let_be);
+    }
     let child = command.spawn()?;
     CHILD.store(child.id() as i32, Ordering::Release);
     let early = EARLY.swap(0, Ordering::AcqRel);

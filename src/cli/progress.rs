@@ -1,6 +1,6 @@
 //! How far long work has come: one line on a terminal, nothing anywhere else, and nothing left when the work is done.
 
-use super::figures::{grouped, size};
+use super::figures::{grouped, ratio, size};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd as _, AsRawFd as _};
@@ -66,7 +66,8 @@ impl Drop for Progress {
 
 fn text(events: u64, bytes: u64, all_bytes: u64, elapsed: Duration) -> String {
     let percent = bytes.min(all_bytes).saturating_mul(100).checked_div(all_bytes).unwrap_or(100);
-    let rate = events as f64 / elapsed.as_secs_f64().max(0.001) / 1e6;
+    // Events in a microsecond are millions in a second.
+    let rate = ratio(events, (elapsed.as_micros() as u64).max(1));
     let (events, bytes, all_bytes) = (grouped(events), size(bytes), size(all_bytes));
     format!("avmon: {percent}%, {bytes} of {all_bytes}, {events} events, {rate:.1} million/s")
 }

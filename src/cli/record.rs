@@ -48,7 +48,7 @@ pub struct Record {
     #[arg(long)]
     values: bool,
 
-    /// Do not record accesses of this code: module:TEMPLATE, file:TEMPLATE or function:TEMPLATE
+    /// Do not record accesses of this code; the type is module, file or function
     #[arg(short = 'x', long, value_name = "TYPE:TEMPLATE", value_parser = exclusion, conflicts_with_all = ["all", "values"])]
     exclude: Vec<String>,
 
@@ -79,15 +79,11 @@ fn exclusion(text: &str) -> Result<String, String> {
 impl Record {
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let output = self.output.to_string_lossy();
-        let size = self.max_size.unwrap_or(0).to_string();
-        let switch = |on: bool| if on { "1" } else { "0" };
-        let own = [
-            ("trace_path", &*output),
-            ("trace_all", switch(self.all)),
-            ("trace_values", switch(self.values)),
-            ("trace_size_mb", &size),
-            ("trace_ring", switch(self.ring)),
-        ];
+        let size = self.max_size.map(|size| size.to_string());
+        let mut own = vec![("trace_path", &*output)];
+        let switches = [("trace_all", self.all), ("trace_values", self.values), ("trace_ring", self.ring)];
+        own.extend(switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (name, "1")));
+        own.extend(size.as_deref().map(|size| ("trace_size_mb", size)));
         let mut launch = Launch::prepare(&self.program, self.flags.settings().chain(own))?;
         make_directory(&self.output)?;
         if !self.exclude.is_empty() {

@@ -1,4 +1,4 @@
-//! A timeline in the JSON array format of chrome://tracing and Perfetto: a track for each thread, with spans for marked blocks,
+//! A timeline in the JSON array format of `chrome://tracing` and Perfetto: a track for each thread, with spans for marked blocks,
 //! critical sections, waits, and function calls if wanted.
 //!
 //! The trace tells the time now and then; what lies between two such moments is spread evenly over them. Within a thread no two
@@ -72,8 +72,7 @@ impl<W: Write> Timeline<W> {
     }
 
     fn span(&mut self, thread: ThreadId, nanoseconds: u64, begin: Option<(Span, String)>) -> io::Result<()> {
-        // The unit is the microsecond. An f64 keeps nanoseconds exactly for a hundred days.
-        let (pid, tid, ts) = (self.pid, track(thread), nanoseconds as f64 / 1000.0);
+        let (pid, tid, ts) = (self.pid, track(thread), microseconds(nanoseconds));
         match begin {
             Some((span, name)) => {
                 self.record(&json!({"ph": "B", "name": name, "cat": span.category(), "pid": pid, "tid": tid, "ts": ts}))
@@ -81,6 +80,12 @@ impl<W: Write> Timeline<W> {
             None => self.record(&json!({"ph": "E", "pid": pid, "tid": tid, "ts": ts})),
         }
     }
+}
+
+/// The unit of the format.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds are kept exactly for a hundred days")]
+fn microseconds(nanoseconds: u64) -> f64 {
+    nanoseconds as f64 / 1000.0
 }
 
 /// Viewers take 0 for the idle thread of the kernel.
@@ -209,8 +214,12 @@ impl<'a, W: Write> Track<'a, W> {
     fn end(&mut self, index: usize) {
         let inner: Vec<Span> = self.open[index + 1..].iter().map(|(span, _)| *span).collect();
         self.open.remove(index);
-        (0..=inner.len()).for_each(|_| self.change(Change::End));
-        inner.into_iter().for_each(|span| self.change(Change::Begin(span)));
+        for _ in 0..=inner.len() {
+            self.change(Change::End);
+        }
+        for span in inner {
+            self.change(Change::Begin(span));
+        }
     }
 
     fn leave_functions(&mut self, to_depth: u32) {

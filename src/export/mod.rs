@@ -3,7 +3,7 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`std`] | `THREAD\|OP\|LOC` lines, which the tools of the research community read |
-//! | [`chrome`] | a timeline for chrome://tracing and Perfetto |
+//! | [`chrome`] | a timeline for `chrome://tracing` and Perfetto |
 
 pub mod chrome;
 pub mod std;

@@ -283,8 +283,8 @@ impl<W: Write> Translator<W> {
 
     fn access(&mut self, thread: ThreadId, operation: char, event: &Event, at: Location) -> io::Result<()> {
         let Translator { survey, variables, names, out, told, .. } = self;
-        told.insert(thread);
         survey.cuts.variables(event.object, event.size(), |address| {
+            told.insert(thread);
             let variable = variables.at(address);
             if variable as usize == names.variables.len() {
                 names.variables.push(address);

@@ -46,7 +46,7 @@ macro_rules! memory {
             $(pub unsafe fn $name($($argument: $type),*) -> $result {
                 let address = slots::$name.load(Ordering::Relaxed);
                 // SAFETY: a slot holds functions of this signature only.
-                unsafe { std::mem::transmute::<_, unsafe extern "C" fn($($type),*) -> $result>(address)($($argument),*) }
+                unsafe { std::mem::transmute::<Object, unsafe extern "C" fn($($type),*) -> $result>(address)($($argument),*) }
             })*
         }
 
@@ -452,7 +452,7 @@ mod bootstrap {
         #[test]
         fn blocks_are_aligned_apart_and_recognised() {
             let [one, two] = [take(5, 16), take(100, 256)];
-            assert!(owns(one) && owns(two) && !owns((&raw const SIZE).cast_mut().cast()));
+            assert!(owns(one) && owns(two) && !owns((&raw const USED).cast_mut().cast()));
             assert!(two.addr() % 256 == 0 && one.addr() % 16 == 0 && two.addr() >= one.addr() + 5);
             // SAFETY: blocks of the pool, within their sizes.
             unsafe {

@@ -8,6 +8,8 @@ pub mod lock;
 pub mod memory;
 pub mod process;
 pub mod real;
+#[cfg(test)]
+mod recording_tests;
 pub mod shim;
 pub mod signal;
 pub mod strings;

@@ -48,6 +48,7 @@ pub extern "C" fn before_exec() {
     process::flush();
 }
 
+#[must_use]
 pub unsafe extern "C" fn fork_without_handlers() -> pid_t {
     // SAFETY: the program's own call.
     let child = unsafe { real::_Fork()() };

@@ -90,6 +90,7 @@ unsafe fn forget_stack(t: *mut Tls) {
 }
 
 /// How deep the calling thread is in its functions.
+#[must_use]
 pub fn top() -> *mut Frame {
     // SAFETY: the thread's own state.
     unsafe { (*tls()).top }

@@ -5,14 +5,14 @@ use libc::{c_int, c_void, off_t};
 
 /// The kernel's answer: an address or 0, or a negated error code.
 unsafe fn call(number: i64, arguments: [usize; 6]) -> isize {
-    let [a, b, c, d, e, f] = arguments;
+    let [first, second, third, fourth, fifth, sixth] = arguments;
     let result;
     // SAFETY: the caller's promise; the kernel changes these registers only.
     unsafe {
         core::arch::asm!(
             "syscall",
             inlateout("rax") number as isize => result,
-            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            in("rdi") first, in("rsi") second, in("rdx") third, in("r10") fourth, in("r8") fifth, in("r9") sixth,
             lateout("rcx") _, lateout("r11") _,
             options(nostack),
         );

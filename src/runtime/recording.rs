@@ -54,6 +54,7 @@ pub fn stop_recording() {
 }
 
 /// Called by the shim, behind the shut gate, when an event cannot simply be appended. False: it cannot at all.
+#[must_use]
 pub extern "C" fn get_ready() -> libc::c_int {
     // SAFETY: the shim shut the gate.
     libc::c_int::from(unsafe { settle(tls()) })

@@ -33,12 +33,14 @@ fn at(stripe: usize) -> &'static Stripe {
 
 /// The number that will be taken next.
 #[inline(always)]
+#[must_use]
 pub fn next(stripe: usize) -> u64 {
     at(stripe).next.load(Ordering::Relaxed)
 }
 
 /// Takes a number. The real operation's own order carries this one: an acquire is numbered after it, a release before.
 #[inline(always)]
+#[must_use]
 pub fn take(stripe: usize) -> u64 {
     at(stripe).next.fetch_add(1, Ordering::AcqRel)
 }

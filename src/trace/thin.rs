@@ -28,7 +28,7 @@ use crate::event::{Event, Kind, memory};
 
 /// Slots of the table of repetitions: a few times the places that a chunk's loops touch, and small enough for the
 /// processor's first cache.
-const SLOTS: usize = 1024;
+const SLOTS: usize = 2048;
 
 /// How many frames are looked at for the owner of a place on the stack. If it is further out, the access is kept.
 const WALK: usize = 16;
@@ -125,11 +125,13 @@ impl Thinner {
         self.owned.clear();
         self.frames.reset();
         self.begin_epoch();
-        for (at, event) in events.iter().enumerate() {
-            if is_access(event) {
-                self.access(thread, events, at);
+        let mut at = 0;
+        while let Some(event) = events.get(at) {
+            if event.is_plain_access() {
+                at = self.accesses(thread, events, at);
             } else {
                 self.other(thread, event);
+                at += 1;
             }
         }
         for &(at, owner) in &self.owned {
@@ -153,34 +155,38 @@ impl Thinner {
         self.begin_epoch();
     }
 
-    #[inline(always)]
-    fn access(&mut self, thread: &Thread, events: &[Event], at: usize) {
-        let event = &events[at];
-        if self.exclude.is_some() && self.is_excluded(event.pc) {
-            self.excluded.insert(at as u32);
-            return;
-        }
-        if event.object.wrapping_sub(thread.stack) < thread.stack_size {
-            let owner = self.frames.owner(event, thread);
-            if owner != UNKNOWN {
-                self.owned.push((at as u32, owner));
+    /// Judges accesses from `start` on, up to the next event that is none; returns where that is.
+    fn accesses(&mut self, thread: &Thread, events: &[Event], start: usize) -> usize {
+        let Thinner { exclude, judged, seen, epoch, frames, owned, excluded, between, .. } = self;
+        for (at, event) in events.iter().enumerate().skip(start) {
+            if !event.is_plain_access() {
+                return at;
             }
-        }
-        let slot = &mut self.seen[slot_of(event)];
-        let mut repeats = false;
-        if slot.epoch == self.epoch {
-            let before = slot.event >> 1;
-            repeats = is_like(&events[before as usize], event);
-            if repeats && slot.event & 1 == 1 {
-                self.between.insert(before);
+            let at = at as u32;
+            if let Some(exclude) = exclude
+                && *judged.entry(event.pc).or_insert_with(|| exclude(event.pc))
+            {
+                excluded.insert(at);
+                continue;
             }
+            if event.object.wrapping_sub(thread.stack) < thread.stack_size {
+                let owner = frames.owner(event, thread);
+                if owner != UNKNOWN {
+                    owned.push((at, owner));
+                }
+            }
+            let slot = &mut seen[slot_of(event)];
+            let mut repeats = false;
+            if slot.epoch == *epoch {
+                let before = slot.event >> 1;
+                repeats = is_like(&events[before as usize], event);
+                if repeats && slot.event & 1 == 1 {
+                    between.insert(before);
+                }
+            }
+            *slot = Seen { epoch: *epoch, event: at << 1 | u32::from(repeats) };
         }
-        *slot = Seen { epoch: self.epoch, event: (at as u32) << 1 | u32::from(repeats) };
-    }
-
-    fn is_excluded(&mut self, pc: u64) -> bool {
-        let Some(exclude) = &mut self.exclude else { return false };
-        *self.judged.entry(pc).or_insert_with(|| exclude(pc))
+        events.len()
     }
 
     #[inline(always)]
@@ -194,24 +200,28 @@ impl Thinner {
 
     fn keep(&self, thread: &mut Thread, events: &[Event], out: &mut Vec<Event>) -> Dropped {
         let mut dropped = Dropped::default();
+        let mut branches = thread.branches;
         let sets = self.excluded.words.iter().zip(&self.private.words).zip(&self.between.words);
         for (((&excluded, &private), &between), events) in sets.zip(events.chunks(EventSet::WORD)) {
             dropped.excluded += u64::from(excluded.count_ones());
             dropped.stack += u64::from(private.count_ones());
             dropped.repetition += u64::from((between & !private).count_ones());
             let gone = excluded | private | between;
-            if gone == 0 && thread.branches == 0 {
+            if gone == 0 && branches == 0 {
                 out.extend_from_slice(events);
                 continue;
             }
             for (at, event) in events.iter().enumerate() {
                 if gone >> at & 1 == 1 {
-                    thread.branches = thread.branches.saturating_add(event.branches());
+                    branches = branches.saturating_add(event.branches());
+                } else if branches == 0 {
+                    out.push(*event);
                 } else {
-                    out.push(if thread.branches == 0 { *event } else { thread.with_branches(event) });
+                    out.push(with_branches(event, &mut branches));
                 }
             }
         }
+        thread.branches = branches;
         dropped
     }
 }
@@ -241,11 +251,6 @@ impl EventSet {
 const LIKE: u64 = u64::MAX >> 16;
 
 #[inline(always)]
-fn is_access(event: &Event) -> bool {
-    matches!(event.kind(), Some(Kind::Read | Kind::Write))
-}
-
-#[inline(always)]
 fn is_like(one: &Event, other: &Event) -> bool {
     let ([head, ..], [other_head, ..]) = (one.words(), other.words());
     one.object == other.object && one.pc == other.pc && (head ^ other_head) & LIKE == 0
@@ -266,26 +271,26 @@ impl Thread {
             Some(Kind::Allocate) if event.detail() == memory::STACK => {
                 self.stack = event.object;
                 // Stack pointers are told by their low 32 bits.
-                self.stack_size = extent.filter(|&size| size <= u64::from(u32::MAX)).unwrap_or(0);
+                self.stack_size = extent.filter(|&size| u32::try_from(size).is_ok()).unwrap_or(0);
             }
             _ => {}
         }
     }
+}
 
-    /// The event with the branches that wait, if it counts branches.
-    fn with_branches(&mut self, event: &Event) -> Event {
-        let [head, object, pc] = event.words();
-        match event.kind() {
-            Some(Kind::Read | Kind::Write) => {
-                let branches = event.branches().saturating_add(std::mem::take(&mut self.branches));
-                Event::from_words([head & LIKE | u64::from(branches) << 48, object, pc])
-            }
-            Some(Kind::Branches) => {
-                let branches = event.number() + u64::from(std::mem::take(&mut self.branches));
-                Event::new(Kind::Branches, event.detail(), branches.min(Event::MAX_NUMBER), object, pc)
-            }
-            _ => *event,
+/// The event with the branches that wait, if it counts branches.
+fn with_branches(event: &Event, waiting: &mut u16) -> Event {
+    let [head, object, pc] = event.words();
+    match event.kind() {
+        Some(Kind::Read | Kind::Write) => {
+            let branches = event.branches().saturating_add(std::mem::take(waiting));
+            Event::from_words([head & LIKE | u64::from(branches) << 48, object, pc])
         }
+        Some(Kind::Branches) => {
+            let branches = event.number() + u64::from(std::mem::take(waiting));
+            Event::new(Kind::Branches, event.detail(), branches.min(Event::MAX_NUMBER), object, pc)
+        }
+        _ => *event,
     }
 }
 

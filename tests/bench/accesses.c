@@ -32,7 +32,7 @@ static void *sleeper(void *unused) {
 
 static long cells[512];
 
-__attribute__((no_sanitize("thread"))) int main(int argc, char **argv) {
+__attribute__((no_sanitize("thread"), no_sanitize_coverage)) int main(int argc, char **argv) {
     long count = argc > 1 ? atol(argv[1]) : 100000000;
     pthread_t thread;
     pthread_create(&thread, NULL, sleeper, NULL);

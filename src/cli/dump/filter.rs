@@ -131,7 +131,7 @@ mod tests {
     use crate::report::symbols::Symbols;
 
     fn wants(filter: &Filter, number: u64, thread: ThreadId, event: &Event) -> bool {
-        let mut names = Names::new(Symbols::with_modules(&Options::default(), ModuleMap::parse("")), true);
+        let mut names = Names::new(Symbols::new(&Options::default(), ModuleMap::parse("")), true);
         filter.wants(number, thread, event, &mut names)
     }
 

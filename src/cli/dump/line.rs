@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_its_line() {
-        let mut names = Names::new(Symbols::with_modules(&Options::default(), ModuleMap::parse("")), true);
+        let mut names = Names::new(Symbols::new(&Options::default(), ModuleMap::parse("")), true);
         let mut text = Vec::new();
         for (number, kind) in (0..).zip(Kind::ALL) {
             let event = match kind {

@@ -82,7 +82,9 @@ impl HandOvers {
     pub fn end(&mut self, addresses: Range<u64>) {
         if !addresses.is_empty() {
             let ended: Vec<u64> = self.objects.range(addresses).map(|(&address, _)| address).collect();
-            ended.iter().for_each(|address| drop(self.objects.remove(address)));
+            for address in ended {
+                self.objects.remove(&address);
+            }
         }
     }
 

@@ -31,9 +31,9 @@ impl Lives {
         }
         let ended: Vec<(u64, u32)> =
             self.by_address.range(addresses).map(|(&address, &life)| (address, life)).collect();
-        ended.iter().for_each(|(address, _)| {
+        for (address, _) in &ended {
             self.by_address.remove(address);
-        });
+        }
         ended.into_iter().map(|(_, life)| life).collect()
     }
 }

@@ -258,14 +258,15 @@ impl AtomicU128 {
 
     fn compare_exchange(&self, expected: u128, new: u128, _: Ordering, _: Ordering) -> Result<u128, u128> {
         let (mut low, mut high) = (expected as u64, (expected >> 64) as u64);
-        // SAFETY: the contract of `from_ptr`. The compiler keeps rbx for itself, so it is borrowed and given back.
+        // SAFETY: the contract of `from_ptr`. The compiler keeps rbx for itself, so it is borrowed and given back; the other
+        // registers are named, as one of the compiler's choice could be rbx.
         unsafe {
             core::arch::asm!(
-                "xchg rbx, {new_low}",
-                "lock cmpxchg16b [{cell}]",
-                "mov rbx, {new_low}",
-                cell = in(reg) self.0,
-                new_low = inout(reg) new as u64 => _,
+                "xchg rbx, rsi",
+                "lock cmpxchg16b [rdi]",
+                "mov rbx, rsi",
+                in("rdi") self.0,
+                inout("rsi") new as u64 => _,
                 in("rcx") (new >> 64) as u64,
                 inout("rax") low,
                 inout("rdx") high,

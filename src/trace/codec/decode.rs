@@ -57,7 +57,7 @@ impl Decoder {
         Decoder::default()
     }
 
-    /// Appends the events of one chunk to `out`: at most `most`, and none beyond those before the first error.
+    /// Appends the events of one chunk to `out`, at most `most`. If there is an error, those before it are appended.
     pub fn decode(&mut self, bytes: &[u8], most: usize, out: &mut Vec<Event>) -> Result<(), DecodeError> {
         let mut rest = Rest(bytes);
         let mut sizes = [0; COLUMNS];
@@ -93,7 +93,7 @@ impl Decoder {
     ) -> Result<Position, DecodeError> {
         let index = self.place(at.here, code >> place::SHIFT, columns)?;
         let location = self.model.find(index).ok_or(DecodeError::UnknownLocation)?;
-        if !Class::is_access(location.key) {
+        if !location.is_access() {
             return self.other(at, code, index, columns, out);
         }
         let object = address(code & address::MASK, location, at.address, columns)?;
@@ -106,6 +106,7 @@ impl Decoder {
         Ok(Position { here: index, address: object })
     }
 
+    /// Anything but a plain access.
     #[inline(never)]
     fn other(
         &mut self,

@@ -38,7 +38,7 @@ impl Encoder {
         let mut at = Position::default();
         for (event, code) in events.iter().zip(&mut codes) {
             let [head, object, pc] = event.words();
-            (*code, at) = if Class::is_access(head) {
+            (*code, at) = if event.is_plain_access() {
                 self.access(at, head, object, pc)
             } else {
                 self.other(at, head, object, pc)
@@ -71,15 +71,23 @@ impl Encoder {
         (code, Position { here: index, address: object })
     }
 
+    /// Anything but a plain access.
     #[inline(never)]
     fn other(&mut self, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
-        let class = Class::of(head);
-        let key = class.key(head);
-        let number = head >> class.shift();
-        if class == Class::Raw {
-            return self.raw(at, key, [number, object, pc]);
+        match Class::of(head) {
+            Class::Enter => self.known(Class::Enter, at, head, object, pc),
+            Class::Leave => self.known(Class::Leave, at, head, object, pc),
+            Class::Ordered => self.known(Class::Ordered, at, head, object, pc),
+            Class::Access | Class::Counted => self.known(Class::Counted, at, head, object, pc),
+            Class::Raw => self.raw(at, head, object, pc),
         }
-        let (index, place) = self.place(at.here, pc, key);
+    }
+
+    /// An event of a class that has locations. Written out for each class, since they differ in every step.
+    #[inline(always)]
+    fn known(&mut self, class: Class, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
+        let (index, place) = self.place(at.here, pc, class.key(head));
+        let number = head >> class.shift();
         let surprise = number.wrapping_sub(self.model.number(class, index, object));
         let by = address(self.model.location(index), at.address, object, &mut self.addresses);
         let code = place << place::SHIFT | by | self.surprise(surprise);
@@ -128,9 +136,9 @@ impl Encoder {
 
     /// An event without a location: all of it goes with the numbers.
     #[cold]
-    fn raw(&mut self, at: Position, key: u64, words: [u64; 3]) -> (u8, Position) {
-        let (index, place) = self.place(at.here, 0, key);
-        for word in words {
+    fn raw(&mut self, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
+        let (index, place) = self.place(at.here, 0, Class::Raw.key(head));
+        for word in [head >> Class::Raw.shift(), object, pc] {
             self.numbers.varint(word);
         }
         (place << place::SHIFT, self.model.learn(at.address, Class::Raw, index, 0, 0))
@@ -147,15 +155,16 @@ fn address(location: &Location, before: u64, object: u64, column: &mut Column) -
     if object == by_offset {
         return address::OFFSET;
     }
-    let [from_last, from_before] = location.origins(before).map(|origin| zigzag(object.wrapping_sub(origin)));
+    let [last, before] = location.origins(before);
+    let [from_last, from_before] = [last, before].map(|origin| zigzag(object.wrapping_sub(origin)));
     // Only if it is much nearer: the way from one object to the next repeats more often than that from turn to turn.
     let is_nearer = from_last < from_before >> NEARER;
-    let distance = if is_nearer { from_last } else { from_before };
-    let in_words = object.wrapping_sub(if is_nearer { location.origins(before)[0] } else { before }) & 7 == 0;
-    let distance = distance >> if in_words { address::WORD } else { 0 };
-    let bytes = (64 - distance.leading_zeros()).div_ceil(8);
+    let distance = object.wrapping_sub(if is_nearer { last } else { before });
+    let in_words = distance.trailing_zeros() >= address::WORD;
+    let value = zigzag(distance) >> if in_words { address::WORD } else { 0 };
+    let bytes = (64 - value.leading_zeros()).div_ceil(8);
     let length = address::LENGTH_FOR[bytes as usize];
-    column.low_bytes(distance, address::LENGTHS[length as usize]);
+    column.low_bytes(value, address::LENGTHS[length as usize]);
     let form = u8::from(!is_nearer) * 2 + u8::from(in_words);
     address::DISTANCE + form * address::LENGTHS.len() as u8 + length
 }

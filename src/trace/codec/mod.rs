@@ -1,12 +1,12 @@
 //! The events of one chunk to bytes and back.
 //!
-//! A program is a loop around a few places in its code. The [`model`] remembers, for each such *location*, which location came
+//! A program is a loop around a few places in its code. The model remembers, for each such *location*, which location came
 //! next the last time, how its address moved, and how it lay to the address before it; an event that comes as expected
 //! is one code byte. What was not expected is spelt out. Nothing is carried over from one chunk to the next, so each can be
 //! read without the others.
 //!
 //! ```text
-//! count, column sizes                           variable-length numbers
+//! sizes        of the four columns, as variable-length numbers; the first is also the number of events
 //! codes        one byte per event: location (2 bits), number expected or not (1), how the address is told (5)
 //! addresses    distances, 1 to 8 bytes each, as the code says
 //! locations    of known ones the index, of new ones all that names them

@@ -37,13 +37,6 @@ static CLASSES: [Class; 256] = {
 };
 
 impl Class {
-    /// Whether the kind in the low byte of a head or key is a plain access: what almost all events are.
-    #[inline(always)]
-    pub const fn is_access(head: u64) -> bool {
-        const { assert!(Kind::Write as u8 == Kind::Read as u8 + 1) };
-        (head as u8).wrapping_sub(Kind::Read as u8) < 2
-    }
-
     /// The class of the kind in the low byte of a head or key.
     #[inline(always)]
     pub fn of(head: u64) -> Class {
@@ -87,6 +80,11 @@ const NOTHING: u64 = u64::MAX;
 impl Location {
     const fn new(pc: u64, key: u64) -> Location {
         Location { pc, key, last: 0, moved: 0, stride: 0, offset: 0, number: 0, next: [0; 2] }
+    }
+
+    #[inline(always)]
+    pub const fn is_access(&self) -> bool {
+        Event::from_words([self.key, 0, 0]).is_plain_access()
     }
 
     /// Whether nothing can happen there.
@@ -226,6 +224,7 @@ impl Model {
     }
 
     /// The number that is expected at a location, of any class but accesses: these have it at hand.
+    #[inline(always)]
     pub fn number(&self, class: Class, index: u32, object: u64) -> u64 {
         let location = &self.locations[index as usize];
         match class {
@@ -250,6 +249,7 @@ impl Model {
     }
 
     /// Remembers what happened at a location. Returns where the thread is then.
+    #[inline(always)]
     pub fn learn(&mut self, before: u64, class: Class, index: u32, object: u64, number: u64) -> Position {
         let location = &mut self.locations[index as usize];
         location.learn(object, before);

@@ -66,6 +66,9 @@ pub extern "C" fn access_slowly(head: u64, address: u64, pc: u64) {
     let (kind, detail, number) = (Kind::from_code(head as u8), (head >> 8) as u8, head >> 16);
     // SAFETY: the gate is ours.
     unsafe {
+        if kind == Some(Kind::Read) {
+            forget_write_of_copy(t, Event::new(Kind::Read, detail, number, address, pc));
+        }
         if let (true, Some(kind)) = (settle(t), kind) {
             put(t, kind, detail, number, address, pc);
             if has_values() {
@@ -247,6 +250,20 @@ unsafe fn after_access(t: *mut Tls, access: Event) {
             (*t).written_size = size as u32;
         } else {
             tell_value(t, access.object, size);
+        }
+    }
+}
+
+/// When gcc copies a structure it calls the hook of the write first, then that of the read, and then copies: what was written cannot
+/// be told at the next event then, so it is not told. That an access of the same size follows the hook so closely is the sign.
+unsafe fn forget_write_of_copy(t: *mut Tls, next: Event) {
+    const NEAR: u64 = 24;
+    // SAFETY: the caller shut the gate.
+    unsafe {
+        // Where the write is at the end of a full chunk, its place is not worth the search.
+        let is_near = |(_, write): (Event, Event)| (1..=NEAR).contains(&next.pc.wrapping_sub(write.pc));
+        if u64::from((*t).written_size) == next.size() && Chunk::<EVENTS>::last_two((*t).chunk).is_none_or(is_near) {
+            (*t).written_size = 0;
         }
     }
 }

@@ -19,6 +19,16 @@ static inline void run_threads(int count, void *(*work)(void *))
     free(ids);
 }
 
+// The time so many milliseconds from now, in memory of its own for the same reason. The caller frees it.
+static inline struct timespec *new_limit(long ms)
+{
+    struct timespec *limit = (struct timespec *)malloc(sizeof *limit);
+    OK(clock_gettime(CLOCK_REALTIME, limit));
+    limit->tv_sec += ms / 1000 + (limit->tv_nsec + ms % 1000 * 1000000) / 1000000000;
+    limit->tv_nsec = (limit->tv_nsec + ms % 1000 * 1000000) % 1000000000;
+    return limit;
+}
+
 // A small generator with its state in the caller's hands.
 static inline unsigned next_random(unsigned *state)
 {

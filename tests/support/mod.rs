@@ -7,6 +7,7 @@ pub mod build;
 pub mod directives;
 pub mod findings;
 pub mod packages;
+pub mod recording;
 pub mod run;
 pub mod server;
 

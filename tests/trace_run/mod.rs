@@ -257,7 +257,8 @@ pub fn record(directory: &Path, streams: &[Vec<Event>], recipe: Recipe) -> Live 
 
 /// The bytes of a slot.
 pub fn slot(thread: u32, serial: u32, events: &[Event]) -> Vec<u8> {
-    let mut bytes: Vec<u8> = [events.len() as u32, thread, serial, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut bytes: Vec<u8> =
+        [events.len() as u32, thread, serial, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
     bytes.extend(events.iter().flat_map(Event::words).flat_map(u64::to_le_bytes));
     bytes.resize(BYTES, 0);
     bytes
@@ -286,7 +287,9 @@ fn write_slots(directory: &Path, streams: &[Vec<Event>], lanes: &[Lane], chunk: 
 }
 
 /// All that a reader hands out.
-pub fn collect(read: impl FnOnce(&mut dyn FnMut(ThreadId, &Event) -> ControlFlow<()>) -> Merged) -> (Vec<(ThreadId, Event)>, Merged) {
+pub fn collect(
+    read: impl FnOnce(&mut dyn FnMut(ThreadId, &Event) -> ControlFlow<()>) -> Merged,
+) -> (Vec<(ThreadId, Event)>, Merged) {
     let mut output = Vec::new();
     let merged = read(&mut |thread, event| {
         output.push((thread, *event));

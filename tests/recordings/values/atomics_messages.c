@@ -1,5 +1,5 @@
 // Messages in plain memory, handed over by a flag: stored with release, loaded with acquire, and back again.
-// reads: 20000
+// reads: 10000
 #include "../stress.h"
 #include <stdatomic.h>
 

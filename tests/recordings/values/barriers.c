@@ -1,5 +1,5 @@
 // A line of cells in two copies: every phase reads the neighbours in one and writes the other, a barrier between.
-// reads: 40000
+// reads: 20000
 #include "../stress.h"
 
 enum { CELLS = THREADS * 16, PHASES = 60 };

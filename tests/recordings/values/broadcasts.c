@@ -1,5 +1,5 @@
 // Rounds that begin for all threads at once by a broadcast, and end when the last has counted itself out.
-// reads: 5000
+// reads: 2000
 #include "../stress.h"
 
 enum { ROUNDS = 60 };

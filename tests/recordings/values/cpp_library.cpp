@@ -5,7 +5,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -58,22 +57,23 @@ private:
 
 class Names {
 public:
-    void set(int key, const std::string &name)
+    void set(unsigned key, const std::string &name)
     {
         std::unique_lock hold(mutex);
+        if (names.size() <= key)
+            names.resize(key + 1);
         names[key] = name;
     }
 
-    std::string get(int key) const
+    std::string get(unsigned key) const
     {
         std::shared_lock hold(mutex);
-        auto found = names.find(key);
-        return found == names.end() ? std::string() : found->second;
+        return key < names.size() ? names[key] : std::string();
     }
 
 private:
     mutable std::shared_mutex mutex;
-    std::map<int, std::string> names;
+    std::vector<std::string> names;
 };
 
 Shapes shapes;
@@ -106,10 +106,11 @@ void consume()
 
 int main()
 {
-    std::vector<std::thread> threads;
+    // Never deleted: the library, which is not instrumented, writes into a thread that it starts or joins.
+    auto &threads = *new std::vector<std::thread>;
     for (int i = 0; i < 3; i++) {
-        threads.emplace_back(produce, i);
-        threads.emplace_back(consume);
+        threads.push_back(std::thread(produce, i));
+        threads.push_back(std::thread(consume));
     }
     for (auto &thread : threads)
         thread.join();

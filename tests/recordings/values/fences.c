@@ -1,5 +1,5 @@
 // Relaxed flags with fences around them: what is written before a release fence is read after an acquire fence.
-// reads: 10000
+// reads: 9000
 #include "../stress.h"
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 // Blocks that go from thread to thread, grow on the way and are freed at its end, while others reuse their addresses.
-// reads: 20000
+// reads: 30000
 #include "../stress.h"
 
 enum { STAGES = 6, BLOCKS = 80 };

@@ -1,5 +1,5 @@
 // Transfers between accounts, each under two locks that are taken in the order of their numbers.
-// reads: 20000
+// reads: 15000
 #include "../stress.h"
 
 enum { ACCOUNTS = 16, TRANSFERS = 400 };

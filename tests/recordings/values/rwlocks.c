@@ -1,5 +1,5 @@
 // A table under a reader-writer lock: writers change all of it, readers must see it whole.
-// reads: 40000
+// reads: 50000
 #include "../stress.h"
 
 enum { ENTRIES = 32, TURNS = 200 };

@@ -1,5 +1,5 @@
 // A token that goes round a ring of semaphores, and a pool of slots behind a counting one.
-// reads: 10000
+// reads: 6000
 #include "../stress.h"
 #include <semaphore.h>
 

@@ -1,5 +1,5 @@
 // Variables of every size and alignment under one lock, each changed as a whole and read in parts.
-// reads: 20000
+// reads: 50000
 #include "../stress.h"
 #include <complex.h>
 

@@ -1,5 +1,5 @@
 // Threads that get the address of their creator's variable, fill it, and count in a variable of their own kind.
-// reads: 5000
+// reads: 500
 #include "../stress.h"
 
 enum { DEPTH = 3, WIDTH = 3, ROUNDS = 6 };

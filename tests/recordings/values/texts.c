@@ -1,5 +1,5 @@
 // Texts and blocks that are filled, moved, copied and compared by the library's functions, byte by byte in between.
-// reads: 20000
+// reads: 50000
 #include "../stress.h"
 
 enum { TURNS = 120, SIZE = 64 };
@@ -15,7 +15,7 @@ static struct record record, copy;
 
 static void fill(int self, int turn)
 {
-    memset(record.body, self * 16 + turn % 16, SIZE);
+    memset(record.body, 1 + self * 16 + turn % 16, SIZE);
     strcpy(record.name, self % 2 ? "an odd thread" : "an even one");
     strcat(record.name, turn % 2 ? " again" : "");
     record.length = (int)strlen(record.name);
@@ -25,12 +25,12 @@ static void fill(int self, int turn)
 
 static void look(void)
 {
-    int length = 0, high = 0;
+    int length = 0, sum = 0;
     while (record.name[length])
         length++;
     for (int i = 0; i < SIZE; i++)
-        high += record.body[i] == 255;
-    CHECK(length == record.length && high >= 1);
+        sum += record.body[i];
+    CHECK(length == record.length && sum > 0);
     CHECK(strchr(record.name, ' ') != NULL && strcmp(record.name, "A") > 0);
 }
 

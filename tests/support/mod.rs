@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod build;
+pub mod case;
 pub mod directives;
 pub mod findings;
 pub mod packages;

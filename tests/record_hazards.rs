@@ -1,0 +1,34 @@
+//! A recording changes nothing of what the hazards of `tests/programs` do, and can be read whatever they do.
+
+mod support;
+
+use libtest_mimic::Arguments;
+use support::build::Variant;
+use support::case::{self, Case};
+use support::recording;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let programs = support::root().join("tests/programs");
+    let trials = case::trials("hazard", &programs, &[Variant::Instrumented], check);
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn check(case: &Case) -> Result<(), String> {
+    let traces = case.directory().join("traces");
+    let alone = case.run_alone()?;
+    let recorded = case.run_monitored(&format!("trace_path={}", traces.display()))?;
+    let context = |what: &str| Err(format!("{what}\n=== alone: {alone}\n=== recorded: {recorded}"));
+    if let Some(difference) = case.difference(&alone, &recorded) {
+        return context(&difference);
+    }
+    for path in recording::processes(&traces) {
+        let trace = recording::open(&path)?;
+        let mut events = 0;
+        let problems = recording::read(&trace, |_, _| events += 1);
+        if !problems.is_empty() || events == 0 {
+            return context(&format!("{}: {events} events, {problems:?}", path.display()));
+        }
+    }
+    Ok(())
+}

@@ -274,6 +274,14 @@ impl Event {
         self.head as u8 == Kind::Read as u8 || self.head as u8 == Kind::Write as u8
     }
 
+    /// Whether a function is entered or left here. Asked of every event of a recording.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_frame(&self) -> bool {
+        const { assert!(Kind::Enter as u8 == 0 && Kind::Leave as u8 == 1) };
+        self.head as u8 <= Kind::Leave as u8
+    }
+
     /// The detail as its kind defines it.
     #[inline(always)]
     #[must_use]

@@ -107,9 +107,13 @@ fn std_example() {
         (0, event(Kind::Join, 1, 8), "and ends"),
     ];
     let mut survey = avmon::export::std::Survey::default();
-    told.iter().for_each(|(thread, event, _)| survey.step(*thread, event));
+    for (thread, event, _) in &told {
+        survey.step(*thread, event);
+    }
     let mut translator = avmon::export::std::Translator::new(survey, false, Vec::new());
-    told.iter().for_each(|(thread, event, _)| translator.step(*thread, event).unwrap());
+    for (thread, event, _) in &told {
+        translator.step(*thread, event).unwrap();
+    }
     let lines = String::from_utf8(translator.finish().unwrap().0).unwrap();
     let mut text = String::from("```\n");
     for (line, (_, _, meaning)) in lines.lines().zip(told) {

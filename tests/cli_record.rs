@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Two threads add to a counter, then the program ends as its argument says: a status, or below 0 a signal.
-const PROGRAM: &str = r#"
+const PROGRAM: &str = "
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ int main(int count, char **arguments) {
     if (end < 0) raise(-end);
     return end;
 }
-"#;
+";
 
 struct Place(tempfile::TempDir);
 

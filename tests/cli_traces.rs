@@ -13,8 +13,8 @@ fn event(kind: Kind, object: u64, pc: u64) -> Event {
     Event::new(kind, 0, 0, object, pc)
 }
 
-fn name(thread: u64, text: &[u8; 8]) -> Event {
-    Event::new(Kind::Name, 0, thread, u64::from_le_bytes(*text), 0)
+fn name(thread: u64, text: [u8; 8]) -> Event {
+    Event::new(Kind::Name, 0, thread, u64::from_le_bytes(text), 0)
 }
 
 /// Two threads that count under a lock, read each other's variables, and wait for each other.
@@ -32,7 +32,7 @@ fn events() -> Vec<(ThreadId, Event)> {
         (0, event(Kind::Signal, 0x6020, 0x1045)),
         (0, Event::new(Kind::Time, 0, 5000, 0, 0)),
         (1, event(Kind::Start, 1, 0x2000)),
-        (1, name(1, b"worker\0\0")),
+        (1, name(1, *b"worker\0\0")),
         (1, event(Kind::Await, 0x6020, 0x2045)),
         (1, event(Kind::BlockBegin, 0, 0x2001)),
         (1, event(Kind::Acquire, 0x6000, 0x2021)),

@@ -9,9 +9,13 @@ type Trace = Vec<(ThreadId, Event)>;
 
 fn translated(trace: &Trace, with_functions: bool) -> String {
     let mut survey = Survey::default();
-    trace.iter().for_each(|(thread, event)| survey.step(*thread, event));
+    for (thread, event) in trace {
+        survey.step(*thread, event);
+    }
     let mut translator = Translator::new(survey, with_functions, Vec::new());
-    trace.iter().for_each(|(thread, event)| translator.step(*thread, event).unwrap());
+    for (thread, event) in trace {
+        translator.step(*thread, event).unwrap();
+    }
     String::from_utf8(translator.finish().unwrap().0).unwrap()
 }
 

@@ -325,7 +325,7 @@ fn sizes(facts: &Facts) -> String {
     let mut text = size(facts.bytes_on_disk);
     if in_memory > 0 {
         let percent = ratio(facts.bytes_on_disk, in_memory) * 100.0;
-        let _ = write!(text, ", {percent:.0}% of what it is in memory");
+        let _ = write!(text, ", {percent:.1}% of what it is in memory");
     }
     if let Some(bytes) = facts.content.as_ref().and_then(|content| content.bytes_per_access) {
         let _ = write!(text, ", {bytes:.2} bytes per access");

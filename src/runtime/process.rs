@@ -169,6 +169,9 @@ fn unlock_heap() -> bool {
 /// that they could have been using is left behind, not freed.
 unsafe extern "C" fn after_fork_in_child() {
     let sound = unlock_heap();
+    // Before this thread may be recorded again: its chunk may be shared with the parent.
+    let forgotten = record::forget_thread();
+    record::stop_recording();
     record::ignore_sync(false);
     let was = state::state();
     if was == State::Off {
@@ -180,10 +183,9 @@ unsafe extern "C" fn after_fork_in_child() {
     pipeline::uninstall();
     // SAFETY: a forked child has one thread.
     unsafe { registry::forget_all() };
-    record::stop_recording();
     stripes::reset();
     worker::forget();
-    let monitored = record::forget_thread() && sound && was != State::Dead && super::options().follow_fork;
+    let monitored = forgotten && sound && was != State::Dead && super::options().follow_fork;
     state::set_state(if monitored { State::Armed } else { State::Dead });
 }
 

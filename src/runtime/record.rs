@@ -3,13 +3,13 @@
 //! The fast path is a dozen instructions and one atomic addition. Everything else (a new chunk, function frames that
 //! the analysis does not know yet, awaits that were put off) happens on the way to the next event.
 
-use super::chunk::{Chunk, EVENTS};
+use super::chunk::{BYTES, Chunk, EVENTS};
 use super::recording::{has_values, is_recording, tell_end_of_stack, tell_stack, tell_time, tell_written};
 use super::registry::{self, Record};
 use super::signals::Blocked;
 use super::state::{self, State, TORN, UNSEEN};
 use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, stack_pointer, tls};
-use super::{early, pipeline, stack, stripes};
+use super::{early, mapping, pipeline, stack, stripes};
 use crate::event::{Event, Kind, Mode, ThreadId, stripe_of};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
@@ -257,7 +257,7 @@ unsafe extern "C" fn exchange_chunk(t: *mut Tls, blocked: &Blocked) -> bool {
         if adopted {
             put(t, Kind::Start, 0, 0, u64::from(record.id), 0);
             if is_recording() {
-                tell_stack(t, stack::of_any_thread());
+                tell_stack(t, stack::bounds(blocked));
             }
         }
         if (*t).lost != 0 {
@@ -291,7 +291,7 @@ pub fn begin_thread(start_routine: u64) {
         unsafe {
             put(t, Kind::Start, 0, 0, u64::from((*(*t).record).id), start_routine);
             if is_recording() {
-                tell_stack(t, stack::of_created_thread());
+                tell_stack(t, stack::bounds(&Blocked::new()));
             }
         }
     });
@@ -358,6 +358,7 @@ pub fn forget_thread() -> bool {
     // SAFETY: the thread's own state.
     unsafe {
         if (*t).gate & BUSY != 0 {
+            leave_chunk(t);
             return false;
         }
         (*t).record = std::ptr::null_mut();
@@ -378,15 +379,31 @@ pub fn forget_thread() -> bool {
     true
 }
 
-/// Stops recording in the child of a fork that ran no fork handlers: the chunk may be the parent's, in a shared mapping.
+/// Stops recording in the child of a fork that ran no fork handlers.
 pub fn leave_parent() {
     let t = tls();
     // SAFETY: the thread's own state.
     unsafe {
         (*t).gate = OURS;
+        leave_chunk(t);
         (*t).chunk = no_chunk();
     }
     stop_recording();
+}
+
+/// Puts new memory in the place of the thread's chunk, in the child of a fork. A recording has its chunks in a mapping that the
+/// child shares, and a signal handler may have forked in the middle of a hook, which then goes on and writes there.
+unsafe fn leave_chunk(t: *mut Tls) {
+    // SAFETY: the thread's own state; a chunk that is not the lone count of `no_chunk` is made of whole pages, which nobody else
+    // in this process uses.
+    unsafe {
+        let chunk = (*t).chunk;
+        if is_recording() && chunk != no_chunk() {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            mapping::map(chunk.cast_mut().cast(), BYTES, access, flags, -1, 0);
+        }
+    }
 }
 
 /// Records that a mutex was acquired, unless this looks like a repetition.

@@ -1,31 +1,35 @@
 //! Where the calling thread's stack is.
+//!
+//! The kernel is asked, not the C library: `pthread_getattr_np` takes memory from the program's heap, and a hook may be in the middle
+//! of that.
 
+use super::signals::Blocked;
 use super::tls::stack_pointer;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
 use std::ops::Range;
 
-/// For a thread that was just made: what the C library knows. It asks for memory of the program's heap, so a hook that may be in the
-/// middle of that heap must not call this.
-pub fn of_created_thread() -> Option<Range<u64>> {
-    // SAFETY: the attributes are initialised by the first call and destroyed by the last.
-    unsafe {
-        let mut attributes: libc::pthread_attr_t = std::mem::zeroed();
-        if libc::pthread_getattr_np(libc::pthread_self(), &raw mut attributes) != 0 {
-            return None;
-        }
-        let (mut start, mut size) = (std::ptr::null_mut(), 0);
-        let code = libc::pthread_attr_getstack(&raw const attributes, &raw mut start, &raw mut size);
-        libc::pthread_attr_destroy(&raw mut attributes);
-        let start = start.addr() as u64;
-        (code == 0).then(|| start..start + size as u64)
+/// The bounds of the stack that is in use. Uses the heap, hence the blocked signals.
+pub fn bounds(_: &Blocked) -> Option<Range<u64>> {
+    let maps = BufReader::new(File::open("/proc/self/maps").ok()?);
+    let here = stack_pointer();
+    let (mapping, is_main) = maps.lines().map_while(Result::ok).find_map(|line| parse(&line, here))?;
+    if is_main {
+        return Some(mapping.end.saturating_sub(most_of_main())..mapping.end);
     }
+    // The kernel shows neighbours as one mapping; but a thread's own data is at the upper end of its stack.
+    let own = thread_pointer();
+    let end = if mapping.contains(&own) { own } else { mapping.end };
+    Some(mapping.start..end)
 }
 
-/// For any thread: what the kernel knows.
-pub fn of_any_thread() -> Option<Range<u64>> {
-    let maps = std::fs::read_to_string("/proc/self/maps").ok()?;
-    let (mapping, name) = find(&maps, stack_pointer())?;
-    let is_main = name == "[stack]";
-    Some(if is_main { mapping.end.saturating_sub(most_of_main())..mapping.end } else { mapping })
+fn thread_pointer() -> u64 {
+    let address;
+    // SAFETY: on this platform the first word at the thread pointer is its own address.
+    unsafe {
+        core::arch::asm!("mov {0}, qword ptr fs:[0]", out(reg) address, options(pure, readonly, nostack, preserves_flags));
+    }
+    address
 }
 
 /// The stack of the main thread grows up to this size.
@@ -38,15 +42,13 @@ fn most_of_main() -> u64 {
     if code == 0 && limit.rlim_cur != libc::RLIM_INFINITY { limit.rlim_cur } else { USUAL }
 }
 
-/// The mapping that contains this address, and its name.
-fn find(maps: &str, address: u64) -> Option<(Range<u64>, &str)> {
-    maps.lines().find_map(|line| {
-        let (range, rest) = line.split_once(' ')?;
-        let (start, end) = range.split_once('-')?;
-        let [start, end] = [start, end].map(|text| u64::from_str_radix(text, 16));
-        let range = start.ok()?..end.ok()?;
-        range.contains(&address).then(|| (range, rest.rsplit(' ').next().unwrap_or_default()))
-    })
+/// The mapping of this line, if it contains the address, and whether it is the main thread's stack.
+fn parse(line: &str, address: u64) -> Option<(Range<u64>, bool)> {
+    let (range, rest) = line.split_once(' ')?;
+    let (start, end) = range.split_once('-')?;
+    let [start, end] = [start, end].map(|text| u64::from_str_radix(text, 16));
+    let range = start.ok()?..end.ok()?;
+    range.contains(&address).then(|| (range, rest.ends_with("[stack]")))
 }
 
 #[cfg(test)]
@@ -54,22 +56,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_lead_to_the_stack_that_is_in_use() {
-        std::thread::spawn(|| {
-            let local = 0u8;
-            let here = (&raw const local).addr() as u64;
-            let (created, any) = (of_created_thread().unwrap(), of_any_thread().unwrap());
-            assert!(created.contains(&here) && any.contains(&here));
-            assert!(any.end >= created.end, "{any:x?} {created:x?}");
-        })
-        .join()
-        .unwrap();
+    fn a_thread_finds_its_own_stack() {
+        std::thread::Builder::new()
+            .stack_size(1 << 20)
+            .spawn(|| {
+                let local = 0u8;
+                let here = (&raw const local).addr() as u64;
+                let bounds = bounds(&Blocked::new()).unwrap();
+                assert!(bounds.contains(&here));
+                let size = bounds.end - bounds.start;
+                assert!((1 << 20) - (1 << 14) < size && size < 2 << 20, "{size}");
+            })
+            .unwrap()
+            .join()
+            .unwrap();
     }
 
     #[test]
-    fn a_mapping_is_found_with_its_name() {
-        let maps = "1000-3000 r-xp 00000000 00:00 0 /bin/some file\n7000-9000 rw-p 00000000 00:00 0 [stack]\n";
-        assert_eq!(find(maps, 0x8000), Some((0x7000..0x9000, "[stack]")));
-        assert_eq!(find(maps, 0x3000), None);
+    fn a_line_is_a_mapping_that_contains_the_address_or_not() {
+        let line = "7000-9000 rw-p 00000000 00:00 0                  [stack]";
+        assert_eq!(parse(line, 0x8000), Some((0x7000..0x9000, true)));
+        assert_eq!(parse(line, 0x9000), None);
+        assert_eq!(parse("1000-3000 r-xp 00000000 00:00 0 /bin/some file", 0x1000), Some((0x1000..0x3000, false)));
+        assert_eq!(parse("no mapping", 0), None);
     }
 }

@@ -282,8 +282,13 @@ impl Worker {
         let mut news = 0;
         loop {
             self.pipeline.wait_for_news(&mut news, poll);
-            let mut busy = self.take_sent_chunks(BURST) || self.take_open_chunks();
-            let progress = self.analyse();
+            let mut busy = self.take_sent_chunks(BURST);
+            let mut progress = self.analyse();
+            // What the others wait for may be the last event of a thread that has been quiet since.
+            if !busy || self.merger.pending() > 0 {
+                busy |= self.take_open_chunks();
+                progress |= self.analyse();
+            }
             self.watch_for_gap(progress);
             busy |= progress || self.pipeline.is_short();
             if !busy {

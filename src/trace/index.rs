@@ -58,8 +58,9 @@ impl IndexWriter {
     }
 
     /// Bytes that it takes.
+    #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.end - self.hole + self.buffer.len() as u64
+        self.end - (self.hole - FileHeader::BYTES as u64) + self.buffer.len() as u64
     }
 
     /// Forgets the oldest chunk and says which it was; `None` if there is none.
@@ -119,6 +120,7 @@ impl IndexReader {
     }
 
     /// Entries that could not be read so far. A torn one at the end counts.
+    #[must_use]
     pub fn damaged(&self) -> u64 {
         self.damaged
     }

@@ -44,7 +44,7 @@ impl LateFrames {
 
     /// Takes the thread's next events and appends what the monitor is to see of them.
     pub fn split(&mut self, events: &[Event], out: &mut Vec<Event>) {
-        for event in events {
+        for event in events.iter().filter(|event| !event.is_plain_access()) {
             let Some(kind) = event.kind() else { continue };
             if PASSED_OVER >> kind as u8 & 1 == 0 {
                 self.see(kind, event, out);

@@ -414,7 +414,9 @@ impl Replay<'_, '_> {
     fn finish(mut self) -> Merged {
         let mut rest: Vec<ThreadId> = self.lanes.keys().copied().collect();
         rest.sort_unstable();
-        rest.into_iter().for_each(|thread| self.close(thread));
+        for thread in rest {
+            self.close(thread);
+        }
         (self.progress)(self.bytes, self.all_bytes);
         let told: FxHashSet<&Problem> = self.trace.problems().iter().collect();
         let mut problems = self.problems;

@@ -332,6 +332,7 @@ impl SnapshotFile {
 mod hexadecimal {
     use serde::{Deserialize, Deserializer, Serializer};
 
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
     pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{number:016x}"))
     }

@@ -79,14 +79,21 @@ pub fn open(directory: &Path) -> Result<Trace, OpenError> {
     threads.find_slots(end.is_some());
     let (streams, known) = threads.count(&indexed);
     let mut problems = threads.problems;
-    if let Some(end) = &end {
-        let there: u64 = streams.iter().map(|stream| stream.counts.events + stream.unwritten_events).sum();
-        let missing = end.written.events.saturating_sub(end.written.given_up_events).saturating_sub(there);
-        if missing > 0 {
-            problems.push(Problem::Fewer { missing, written: end.written.events });
-        }
-    }
+    problems.extend(end.as_ref().and_then(|end| untold_loss(end, &streams, &problems)));
     Ok(Trace { directory: directory.to_owned(), meta, end, status, problems, threads: streams, known })
+}
+
+/// What `end.json` knows to be missing, beyond what is named already.
+fn untold_loss(end: &End, streams: &[ThreadStream], problems: &[Problem]) -> Option<Problem> {
+    let there = streams.iter().map(|stream| stream.counts.events.saturating_add(stream.unwritten_events));
+    let told = problems.iter().map(|problem| match problem {
+        Problem::Missing { events, .. } => events.unwrap_or(0),
+        Problem::NoStream { events, .. } => *events,
+        _ => 0,
+    });
+    let accounted = there.chain(told).fold(end.written.given_up_events, u64::saturating_add);
+    let missing = end.written.events.saturating_sub(accounted);
+    (missing > 0).then_some(Problem::Fewer { missing, written: end.written.events })
 }
 
 /// A file in the directory of streams.
@@ -306,10 +313,7 @@ impl Threads<'_> {
             counted.counts.given_up_chunks = given_up_chunks;
             counted.counts.given_up_events = given_up_events;
             streams.push(counted);
-            // What is missing with the whole stream was told.
-            if known.path.is_some() || !known.slots.is_empty() {
-                self.problems.extend(stream.into_problems());
-            }
+            self.problems.extend(stream.into_problems());
         }
         (streams, known)
     }

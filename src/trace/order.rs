@@ -114,6 +114,7 @@ impl JournalWriter {
     }
 
     /// Size of its file.
+    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
@@ -160,6 +161,7 @@ impl JournalReader {
     }
 
     /// Where the journal stops to make sense, if it does so before its end: that byte, and the size of the file.
+    #[must_use]
     pub fn damage(&self) -> Option<(u64, u64)> {
         self.is_damaged.then_some((self.at, self.source.size()))
     }

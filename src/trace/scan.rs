@@ -82,9 +82,11 @@ impl Scan {
         self.at
     }
 
-    /// Goes behind the chunks that the index knows; false, and nothing changes, if the file is shorter.
+    /// Goes behind the chunks that the index knows; false, and nothing changes, if the file does not end there or go on
+    /// with the next chunk.
     pub fn skip(&mut self, next_serial: u32, next_before: u64, end: u64, last_published: u32) -> bool {
-        if end > self.size() {
+        let next = self.source.array(end).and_then(ChunkHeader::decode);
+        if end != self.size() && next.is_none_or(|next| (next.thread, next.serial) != (self.thread, next_serial)) {
             return false;
         }
         self.at = end;

@@ -26,7 +26,7 @@ pub const SLOTS_AT: usize = 4096;
 pub const EVENTS_AT: usize = 16;
 
 const _: () = assert!(size_of::<Chunk>() == EVENTS_AT + EVENTS * size_of::<Event>(), "slots are chunks as they are");
-const _: () = assert!(size_of::<Chunk>() <= BYTES && BYTES % 4096 == 0);
+const _: () = assert!(size_of::<Chunk>() <= BYTES && BYTES.is_multiple_of(4096));
 
 /// What the runtime writes at the begin of the file.
 #[must_use]

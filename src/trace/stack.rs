@@ -25,14 +25,10 @@ pub struct OpenFunctions {
 impl OpenFunctions {
     /// What is open after these events.
     pub fn apply(&mut self, events: &[Event]) {
-        for event in events {
-            match event.kind() {
-                Some(Kind::Enter) => {
-                    self.cut(event.depth());
-                    self.frames.push(Frame { inside: event.object, call: event.pc });
-                }
-                Some(Kind::Leave) => self.cut(event.depth()),
-                _ => {}
+        for event in events.iter().filter(|event| event.is_frame()) {
+            self.cut(event.depth());
+            if event.kind() == Some(Kind::Enter) {
+                self.frames.push(Frame { inside: event.object, call: event.pc });
             }
         }
     }

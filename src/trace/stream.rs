@@ -1,6 +1,7 @@
 //! One thread's events, chunk by chunk: first those of its stream file, then those that only the shared mapping has.
 
 use std::cell::RefCell;
+use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -83,6 +84,14 @@ pub struct ChunkInfo {
     pub is_unwritten: bool,
 }
 
+/// Where the next chunk of a thread comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    File,
+    Slots,
+    End,
+}
+
 /// Reads one thread.
 pub struct Stream<'a> {
     directory: &'a Path,
@@ -90,7 +99,7 @@ pub struct Stream<'a> {
     known: &'a Known,
     verify: bool,
     scan: Option<Scan>,
-    is_file_done: bool,
+    phase: Phase,
     /// Wrong with the end of the file, unless a slot has what is missing.
     tail: Option<Tail>,
     slots_done: usize,
@@ -98,7 +107,6 @@ pub struct Stream<'a> {
     next_serial: u32,
     next_before: u64,
     last_published: u32,
-    is_ended: bool,
     /// Found by a seek, comes next.
     sought: Option<Piece>,
     last: Option<Piece>,
@@ -123,14 +131,13 @@ impl<'a> Stream<'a> {
             known,
             verify,
             scan: None,
-            is_file_done: false,
+            phase: Phase::File,
             tail: None,
             slots_done: 0,
             slots: None,
             next_serial: 0,
             next_before: 0,
             last_published: 0,
-            is_ended: false,
             sought: None,
             last: None,
             follows_gap: false,
@@ -145,12 +152,11 @@ impl<'a> Stream<'a> {
     fn rewind(&mut self) {
         let source = self.known.path.as_ref().and_then(|path| Source::open(path.clone()).ok());
         let scan = source.map(|source| Scan::new(source, self.known.thread, self.trace_id, self.verify));
-        self.is_file_done = scan.is_none();
+        self.phase = if scan.is_some() { Phase::File } else { Phase::Slots };
         self.scan = scan;
         self.tail = None;
         self.slots_done = 0;
         (self.next_serial, self.next_before, self.last_published) = (0, 0, 0);
-        self.is_ended = false;
         self.sought = None;
         self.last = None;
         self.follows_gap = false;
@@ -241,7 +247,7 @@ impl<'a> Stream<'a> {
 
     /// The next chunk, not read yet.
     pub(super) fn next_piece(&mut self) -> Option<Piece> {
-        if !self.is_file_done
+        if self.phase == Phase::File
             && let Some(found) = self.next_in_file()
         {
             return Some(Piece::File(found));
@@ -252,8 +258,8 @@ impl<'a> Stream<'a> {
                 return Some(piece);
             }
         }
-        if !self.is_ended {
-            self.is_ended = true;
+        if self.phase != Phase::End {
+            self.phase = Phase::End;
             self.judge_end();
         }
         None
@@ -272,7 +278,7 @@ impl<'a> Stream<'a> {
         if found.is_none()
             && let Some(scan) = &self.scan
         {
-            self.is_file_done = true;
+            self.phase = Phase::Slots;
             (self.next_serial, self.next_before) = (scan.next_serial, scan.next_before);
             self.last_published = scan.last_published;
         }
@@ -282,23 +288,25 @@ impl<'a> Stream<'a> {
     /// What a slot adds to all that came before.
     fn in_slot(&mut self, slot: Slot) -> Option<Piece> {
         let Slot { index, thread, serial, published } = slot;
-        if serial < self.next_serial {
-            // The stream has this chunk. Only in the last one more may have been published after it was written.
-            if serial + 1 < self.next_serial || published == self.last_published {
-                return None;
+        match serial.cmp(&self.next_serial) {
+            Ordering::Less => {
+                // The stream has this chunk. Only in the last one more may have been published after it was written.
+                if serial + 1 < self.next_serial || published == self.last_published {
+                    return None;
+                }
+                if published < self.last_published {
+                    self.problems.push(Problem::SlotContradicts { index, thread, serial });
+                    return None;
+                }
             }
-            if published < self.last_published {
-                self.problems.push(Problem::SlotContradicts { index, thread, serial });
-                return None;
-            }
-        } else if serial > self.next_serial {
-            let bytes = self.tail.take().map(|tail| (tail.from, u64::MAX));
-            let chunks = Some((self.next_serial, serial - 1));
-            self.problems.push(Problem::Missing { thread, chunks, events: None, bytes });
-            self.follows_gap = true;
-        } else {
             // A writer that was killed in the middle of a chunk leaves it torn in the file and whole in its slot.
-            self.tail = None;
+            Ordering::Equal => self.tail = None,
+            Ordering::Greater => {
+                let bytes = self.tail.take().map(|tail| (tail.from, u64::MAX));
+                let chunks = Some((self.next_serial, serial - 1));
+                self.problems.push(Problem::Missing { thread, chunks, events: None, bytes });
+                self.follows_gap = true;
+            }
         }
         let from = if serial < self.next_serial { self.last_published } else { 0 };
         let piece = Piece::Slot { slot, from, before: self.next_before };
@@ -310,6 +318,10 @@ impl<'a> Stream<'a> {
 
     /// Whether the end of what is there is the end of what was written.
     fn judge_end(&mut self) {
+        // That the whole file is missing was told.
+        if self.known.path.is_none() {
+            return;
+        }
         let torn = self.tail.and_then(|tail| tail.torn);
         let torn = torn
             .map(|header| (header.serial.saturating_add(1), header.before.saturating_add(u64::from(header.events))));

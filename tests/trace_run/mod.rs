@@ -124,7 +124,10 @@ impl Process {
             place => {
                 let kind = if place % 2 == 0 { Kind::Read } else { Kind::Write };
                 let address = 0x10_0000 + self.random.pick(64) as u64 * 8;
-                self.push(t, Event::access(kind, 0, 8, 1, address, CODE + place as u64 * 16));
+                // Some are repeated.
+                for _ in 0..=place / 23 * 3 {
+                    self.push(t, Event::access(kind, 0, 8, 1, address, CODE + place as u64 * 16));
+                }
             }
         }
     }
@@ -192,7 +195,7 @@ pub fn record(directory: &Path, streams: &[Vec<Event>], recipe: Recipe) -> Live 
     let mut stopped = None;
     writer.modules(0, "1000-2000 r-xp 00000000 08:01 13 /nowhere/p.so\n");
     let mut steps = 0;
-    let mut take = |thread: usize, lane: &mut Lane, until: usize, merger: &mut Merger<_>, writer: &mut Writer| {
+    let take = |thread: usize, lane: &mut Lane, until: usize, merger: &mut Merger<_>, writer: &mut Writer| {
         let mut view = Vec::new();
         lane.late.split(&streams[thread][lane.copied..until], &mut view);
         lane.copied = until;
@@ -207,7 +210,7 @@ pub fn record(directory: &Path, streams: &[Vec<Event>], recipe: Recipe) -> Live 
         let thread = random.pick(streams.len());
         let lane = &mut lanes[thread];
         match random.pick(4) {
-            0 | 1 => lane.published = (lane.published + random.pick(recipe.chunk)).min(streams[thread].len()),
+            0 | 1 => lane.published = (lane.published + 1 + random.pick(recipe.chunk)).min(streams[thread].len()),
             2 => {
                 while lane.published >= lane.written + recipe.chunk {
                     let end = lane.written + recipe.chunk;
@@ -268,7 +271,9 @@ pub fn slot(thread: u32, serial: u32, events: &[Event]) -> Vec<u8> {
 pub fn slots_file(slots: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = slots::head(TRACE_ID).to_vec();
     bytes.resize(slots::SLOTS_AT, 0);
-    slots.iter().for_each(|slot| bytes.extend_from_slice(slot));
+    for slot in slots {
+        bytes.extend_from_slice(slot);
+    }
     bytes
 }
 

@@ -22,13 +22,20 @@ fn check(case: &Case) -> Result<(), String> {
     if let Some(difference) = case.difference(&alone, &recorded) {
         return context(&difference);
     }
+    // Whoever runs out of memory, descriptors or room for files is told so.
+    let is_short = recorded.stderr.lines().any(|line| line.starts_with("avmon: ") && !line.contains(" findings from "));
+    let is_cut_short = CUT_SHORT.iter().any(|name| case.source.ends_with(name));
     for path in recording::processes(&traces) {
         let trace = recording::open(&path)?;
         let mut events = 0;
-        let problems = recording::read(&trace, |_, _| events += 1);
-        if !problems.is_empty() || events == 0 {
+        let mut problems = recording::read(&trace, |_, _| events += 1);
+        problems.retain(|problem| !is_cut_short || !problem.starts_with("end.json is missing"));
+        if !is_short && (!problems.is_empty() || events == 0) {
             return context(&format!("{}: {events} events, {problems:?}", path.display()));
         }
     }
     Ok(())
 }
+
+/// In these a process is killed, or becomes another program: nobody can tell its end.
+const CUT_SHORT: [&str; 2] = ["fork_child_killed.c", "exec_from_thread.c"];

@@ -105,6 +105,8 @@ impl Values {
                 stack.frames.push((event.stack_pointer(), self.time));
             }
             Kind::Leave => self.stacks.entry(thread).or_default().cut(event.depth()),
+            // Of a wide update no value is recorded.
+            Kind::AtomicUpdate if event.size() > GRANULE => self.forget(event.object, event.size()),
             Kind::Write | Kind::AtomicStore => {
                 self.forget(event.object, event.size());
                 self.pending.insert(thread, Pending::Access(*event));
@@ -145,7 +147,7 @@ impl Values {
         match access.kind()? {
             Kind::Read | Kind::AtomicLoad => self.read(thread, access, wide),
             // An update's value is the new one, with the old one beside it.
-            Kind::AtomicUpdate if access.size() <= GRANULE => {
+            Kind::AtomicUpdate => {
                 let mismatch = self.read(thread, access, u128::from(value.pc));
                 self.write(thread, access, u128::from(value.object));
                 mismatch

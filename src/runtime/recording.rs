@@ -141,9 +141,16 @@ pub extern "C" fn atomic(address: u64, pc: u64, operate: impl FnOnce() -> Operat
     }
 }
 
+/// Room for an operation, and in the same chunk for its value: between two chunks of one thread, other threads' operations may be
+/// handed out.
 unsafe fn has_or_makes_room(t: *mut Tls) -> bool {
     // SAFETY: the caller shut the gate.
-    unsafe { Chunk::<EVENTS>::has_room((*t).chunk) || make_room(t) }
+    unsafe {
+        if has_values() && Chunk::<EVENTS>::is_almost_full((*t).chunk) {
+            put(t, Kind::Branches, 0, 0, 0, 0);
+        }
+        Chunk::<EVENTS>::has_room((*t).chunk) || make_room(t)
+    }
 }
 
 /// An atomic operation has no room for the basic blocks before it.

@@ -1,6 +1,6 @@
 //! The begin of a recording: its directory, made by the thread that creates the program's first thread.
 
-use super::slabs::Slabs;
+use super::slabs::{Slabs, file_size_limit};
 use super::{early, options, say, start_directory};
 use crate::report::json::{Start, strings};
 use crate::trace::meta::Meta;
@@ -53,6 +53,10 @@ impl Recording {
         let chunks = directory.join(slots::SLOTS);
         let mut head = slots::head(meta.trace_id).to_vec();
         head.resize(slots::SLOTS_AT, 0);
+        // Writing beyond the limit would get the program a deadly signal.
+        if file_size_limit() < head.len() as u64 {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         fs::write(&chunks, &head)?;
         let slabs = Slabs::in_file(&chunks, head.len() as u64);
         Ok((Recording { directory, meta }, slabs))

@@ -41,6 +41,7 @@ static void count(void)
         ;
     atomic_fetch_add(&counter64, 1ull << 33);
     atomic_fetch_add(&counter128, (unsigned __int128)1 << 64 | 1);
+    CHECK(atomic_load(&counter128) >> 64 > 0);
 }
 
 static void *work(void *number)

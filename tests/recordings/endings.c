@@ -80,8 +80,12 @@ int main(int argc, char **argv)
     mode = argv[1];
     open_progress(argv[2]);
     run_threads(2, work);
+    progress->finished = atomic_load(&progress->rows);
+    // Whatever begins with the first thread has begun.
+    sleep_ms(100);
     change(argv);
     run_threads(4, work_or_end);
+    progress->finished = atomic_load(&progress->rows);
     puts("done");
     return 7;
 }

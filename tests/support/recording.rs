@@ -62,7 +62,7 @@ pub fn reads(arguments: &[&str], codes: &[i32]) -> Result<Outcome, String> {
     let outcome = run(&mut avmon(arguments))?;
     let ended_well = codes.iter().any(|code| outcome.end == super::run::End::Exit(*code));
     if !ended_well || outcome.stderr.contains("panicked") {
-        return Err(format!("avmon {arguments:?}: {outcome}"));
+        return Err(format!("avmon {arguments:?}: {}\n{}", outcome.end, outcome.stderr));
     }
     Ok(outcome)
 }

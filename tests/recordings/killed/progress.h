@@ -16,12 +16,13 @@ struct row {
     long pid;
     long lock;  // The address of the lock that is taken once per step, or 0.
     long steps;
-    long unused;
+    long address; // Of the steps.
 };
 
 static struct file {
-    long address; // Of this, in the program.
     atomic_long rows;
+    // So many rows, the first ones, have all their steps before the program comes to its end.
+    long finished;
     long unused[2];
     struct row row[ROWS];
 } *progress;
@@ -33,13 +34,13 @@ static inline void open_progress(const char *path)
     progress = (struct file *)mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     CHECK(progress != MAP_FAILED);
     close(file);
-    progress->address = (long)progress;
 }
 
 static inline struct row *new_row(void *lock)
 {
     struct row *row = &progress->row[atomic_fetch_add(&progress->rows, 1) % ROWS];
     row->lock = (long)lock;
+    row->address = (long)&row->steps;
     row->pid = getpid();
     return row;
 }

@@ -45,11 +45,15 @@ impl Place {
 
     /// A program built for the monitor.
     fn instrumented(&self) -> PathBuf {
-        let (source, program) = (file(self.path(), "prog.c", PROGRAM, 0o644), self.path().join("prog"));
-        let mut build = avmon(&["cc", "-O1", "-pthread", "-o"]);
-        let built = end(build.arg(&program).arg(source));
+        self.built("prog", PROGRAM, &["-pthread"])
+    }
+
+    fn built(&self, name: &str, source: &str, flags: &[&str]) -> PathBuf {
+        let (source, output) = (file(self.path(), &format!("{name}.c"), source, 0o644), self.path().join(name));
+        let mut build = avmon(&["cc", "-O1", "-o"]);
+        let built = end(build.arg(&output).arg(source).args(flags));
         assert_eq!(built.code, Some(0), "{built:?}");
-        program
+        output
     }
 
     fn record(&self, arguments: &[&str]) -> Command {
@@ -89,6 +93,35 @@ fn a_recording_holds_what_the_program_did_and_how_it_ended() {
     let ending = end(avmon(&["dump", "--object", "^counter$", "--function", "^skip$"]).current_dir(place.path()));
     assert_eq!(ending.stdout.lines().count(), 400, "a read and a write of each call");
     assert!(ending.stdout.lines().all(|line| line.ends_with(" skip prog.c:8")), "{}", ending.stdout);
+}
+
+/// Loads a plugin, calls it, and unloads it at once.
+const PLUGIN_USER: &str = r#"
+#include <dlfcn.h>
+#include <pthread.h>
+static void *work(void *path) {
+    void *plugin = dlopen(path, RTLD_NOW);
+    ((void (*)(int))dlsym(plugin, "in_the_plugin"))(2);
+    dlclose(plugin);
+    return path;
+}
+int main(int count, char **arguments) {
+    pthread_t thread;
+    pthread_create(&thread, 0, work, arguments[count - 1]);
+    return pthread_join(thread, 0);
+}
+"#;
+
+#[test]
+fn code_that_was_unloaded_at_once_still_has_its_names() {
+    let place = Place::new();
+    let source = "int total; void in_the_plugin(int by) { total += by; }";
+    let plugin = place.built("plugin", source, &["-shared", "-fPIC"]);
+    let program = place.built("user", PLUGIN_USER, &["-pthread", "-ldl"]);
+    let ending = end(place.record(&["--"]).arg(&program).arg(&plugin));
+    assert_eq!(ending.code, Some(0), "{ending:?}");
+    let dump = end(avmon(&["dump", "--object", "^total$", "--function", "^in_the_plugin$"]).current_dir(place.path()));
+    assert_eq!(dump.stdout.lines().count(), 2, "{dump:?}");
 }
 
 #[test]

@@ -72,7 +72,7 @@ const LEGAL: &str = "but maybe not in that of the live analysis";
 fn without_a_file_the_rest_is_read_and_what_is_missing_is_named() {
     let cases = [
         ("meta.json", "meta.json is missing: program, arguments, environment and options of the run are not known"),
-        ("end.json", "end.json is missing: the program was killed, or still runs"),
+        ("end.json", "end.json is missing: the program was killed, became another one (exec), or still runs"),
         ("index", "index is missing: the streams were searched instead"),
         ("order", &format!("order is missing: the events are in a legal order, {LEGAL}")),
         ("modules.jsonl", "modules.jsonl is missing: code addresses have no names"),
@@ -243,7 +243,7 @@ fn a_journal_cut_or_damaged_anywhere_still_gives_a_legal_order() {
 #[test]
 fn slots_that_cannot_be_true_are_named() {
     let killed = Recipe { killed_after: Some(160), ..PLAIN };
-    let no_end = "end.json is missing: the program was killed, or still runs".to_owned();
+    let no_end = "end.json is missing: the program was killed, became another one (exec), or still runs".to_owned();
 
     let sample = Sample::with(2500, killed);
     fs::remove_file(sample.path("chunks")).unwrap();

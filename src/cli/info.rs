@@ -314,7 +314,7 @@ fn ending(facts: &Facts) -> String {
         (_, Some(signal)) => format!("killed by signal {signal}"),
         (Some(status), None) => format!("with exit status {status}"),
         (None, None) if facts.complete => "normally".to_owned(),
-        (None, None) => "it was killed, or still runs".to_owned(),
+        (None, None) => "it was killed, became another program (exec), or still runs".to_owned(),
     };
     let stopped = facts.stopped.as_ref().map_or(String::new(), |why| format!("; the recording before that: {why}"));
     format!("{how}{after}{stopped}")

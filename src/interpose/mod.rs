@@ -213,6 +213,7 @@ mod jumps {
         pthread_kill: io::before_kill;
         sigqueue: io::before_kill;
         pthread_sigqueue: io::before_kill;
+        dlclose: process::before_dlclose;
         execve: process::before_exec;
         execv: process::before_exec;
         execvp: process::before_exec;

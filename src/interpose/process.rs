@@ -8,7 +8,7 @@
 
 use super::real;
 use crate::runtime::tls::Frame;
-use crate::runtime::{fiber, process, record};
+use crate::runtime::{self, fiber, process, record};
 use libc::{c_int, c_long, pid_t};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -41,6 +41,13 @@ pub extern "C" fn before_swapcontext(from: usize, to: usize) {
 
 pub extern "C" fn before_setcontext(to: usize) {
     fiber::swap_context(0, to);
+}
+
+/// What is recorded of a module has no names unless the worker sees it while it is there.
+pub extern "C" fn before_dlclose() {
+    if runtime::is_recording() {
+        process::flush();
+    }
 }
 
 /// A successful exec ends this program, and the worker with it.

@@ -26,13 +26,7 @@ unsafe fn create(
     if !state::is_running_here() || is_ours {
         return create(None);
     }
-    // SAFETY: the thread's own state; a record lives as long as its thread.
-    let parent = || unsafe { (*tls::tls()).record.as_ref().map(|r| r.id) };
-    if parent().is_none() {
-        // The creator's first event: this gives it a record, and an id for its children to name.
-        record(Kind::Interfere, 0, 0, pc);
-    }
-    let child = registry::create(parent(), pc, routine, argument);
+    let child = registry::create(routine, argument);
     let id = child.id;
     record(Kind::Fork, 0, u64::from(id), pc);
     let result = create(Some(child));
@@ -132,7 +126,7 @@ pub(super) unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *con
             && state::is_running_here()
             && let Some(target) = registry::find(thread)
         {
-            runtime::name_other_thread(target, std::ffi::CStr::from_ptr(name).to_bytes());
+            runtime::record::name(target, std::ffi::CStr::from_ptr(name).to_bytes());
         }
         result
     }

@@ -33,7 +33,6 @@ pub use recording::{
     Operation, access, access_refused, access_slowly, allocated, atomic, freeing, get_ready, is_recording, recording,
 };
 
-use crate::event;
 use crate::options::Options;
 use crate::report::sink::{GuardedStderr, Sinks};
 use once_cell::sync::OnceCell;
@@ -96,14 +95,7 @@ pub unsafe fn name_thread(name: *const libc::c_char) {
     // SAFETY: the thread's own state; a record lives as long as its thread; the contract for `name`.
     unsafe {
         if let (Some(record), false) = ((*tls::tls()).record.as_ref(), name.is_null()) {
-            name_other_thread(record.id, std::ffi::CStr::from_ptr(name).to_bytes());
+            record::name(record.id, std::ffi::CStr::from_ptr(name).to_bytes());
         }
-    }
-}
-
-/// Names any thread for reports.
-pub fn name_other_thread(thread: event::ThreadId, name: &[u8]) {
-    if let Some(bytes) = registry::with(thread, |record| record.set_name(name)) {
-        record::name(thread, bytes);
     }
 }

@@ -298,13 +298,13 @@ pub fn begin_thread(start_routine: u64) {
 }
 
 /// Tells what a thread is called from now on.
-pub fn name(thread: ThreadId, bytes: [u8; 16]) {
-    let text = u128::from_le_bytes(bytes);
+pub fn name(thread: ThreadId, name: &[u8]) {
+    let named = Event::name(thread, name);
     with_gate(|t| {
         // SAFETY: the gate is ours.
         unsafe {
             if is_settled(t) || settle(t) {
-                put(t, Kind::Name, 0, u64::from(thread), text as u64, (text >> 64) as u64);
+                put(t, Kind::Name, 0, named.number(), named.object, named.pc);
             }
         }
     });

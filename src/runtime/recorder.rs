@@ -1,7 +1,7 @@
 //! The worker's side of a recording: each chunk goes into the trace, and what the online rules need goes on to them.
 
 use super::pipeline::Pipeline;
-use super::{options, record, say};
+use super::{options, record, say, stripes};
 use crate::event::{Event, ThreadId};
 use crate::report::modules::{ModuleMap, map_of_this_process};
 use crate::report::symbols::Symbols;
@@ -95,6 +95,12 @@ impl Recorder {
     }
 
     pub fn finish(&mut self, end: &End) {
+        let unsure = stripes::taken_over();
+        if unsure > 0 {
+            say(&format!(
+                "avmon: {unsure} atomic operations may be recorded in another order than they happened in: a thread was stopped in one\n"
+            ));
+        }
         if let Err(error) = self.writer.finish(end) {
             say(&format!("avmon: the trace could not be completed: {error}; what was written can be read\n"));
         }

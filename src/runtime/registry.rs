@@ -16,15 +16,12 @@ pub struct Record {
     pub routine: *mut libc::c_void,
     pub argument: *mut libc::c_void,
     pub id: ThreadId,
-    pub parent: Option<ThreadId>,
-    pub created_at: u64,
     pthread: AtomicU64,
     /// The chunk that the thread writes now. Only the thread stores it.
     pub open_chunk: AtomicPtr<Chunk>,
     /// The thread's state, from its start to its end.
     pub tls: AtomicPtr<Tls>,
     serial: AtomicU32,
-    name: Mutex<[u8; 16]>,
 }
 
 // SAFETY: the two raw pointers are the program's, and only handed back to it in the new thread.
@@ -37,28 +34,9 @@ impl Record {
     pub fn next_serial(&self) -> u32 {
         self.serial.fetch_add(1, Ordering::Relaxed)
     }
-
-    /// The name that the program gave the thread, or nothing.
-    #[must_use]
-    pub fn name(&self) -> String {
-        let bytes = self.name.lock().map_or([0; 16], |name| *name);
-        String::from_utf8_lossy(bytes.split(|&b| b == 0).next().unwrap_or(&[])).into_owned()
-    }
-
-    /// Names the thread; the kernel keeps 15 bytes, and so do we: these.
-    pub fn set_name(&self, text: &[u8]) -> [u8; 16] {
-        let mut bytes = [0; 16];
-        for (to, from) in bytes.iter_mut().zip(text.iter().take(15)) {
-            *to = *from;
-        }
-        if let Ok(mut name) = self.name.lock() {
-            *name = bytes;
-        }
-        bytes
-    }
 }
 
-/// Ended threads are remembered for reports, but not all of them for ever.
+/// An ended thread may still be joined; but not all of them are remembered for ever.
 const MOST_ENDED: usize = 1 << 14;
 
 struct Registry {
@@ -130,13 +108,7 @@ pub unsafe fn forget_all() {
     unsafe { (&raw const REGISTRY).cast_mut().write(Mutex::new(None)) };
 }
 
-fn new_record(
-    id: Option<ThreadId>,
-    parent: Option<ThreadId>,
-    created_at: u64,
-    routine: *mut libc::c_void,
-    argument: *mut libc::c_void,
-) -> &'static Record {
+fn new_record(id: Option<ThreadId>, routine: *mut libc::c_void, argument: *mut libc::c_void) -> &'static Record {
     let mut registry = registry();
     // 0 is the main thread's.
     let registry = registry.get_or_insert_with(|| Registry {
@@ -152,26 +124,18 @@ fn new_record(
         routine,
         argument,
         id,
-        parent,
-        created_at,
         pthread: AtomicU64::new(0),
         open_chunk: AtomicPtr::default(),
         tls: AtomicPtr::default(),
         serial: AtomicU32::new(0),
-        name: Mutex::new([0; 16]),
     }));
     registry.threads.insert(id, record);
     record
 }
 
 /// The record of a thread that the calling thread is about to create.
-pub fn create(
-    parent: Option<ThreadId>,
-    created_at: u64,
-    routine: *mut libc::c_void,
-    argument: *mut libc::c_void,
-) -> &'static Record {
-    new_record(None, parent, created_at, routine, argument)
+pub fn create(routine: *mut libc::c_void, argument: *mut libc::c_void) -> &'static Record {
+    new_record(None, routine, argument)
 }
 
 /// Ties a record to the calling thread.
@@ -214,7 +178,7 @@ pub unsafe fn adopt(t: *mut Tls) {
     debug_assert!(std::ptr::eq(t, tls()));
     // SAFETY: plain system calls.
     let is_main = unsafe { libc::getpid() == libc::gettid() };
-    let record = new_record(is_main.then_some(0), None, 0, std::ptr::null_mut(), std::ptr::null_mut());
+    let record = new_record(is_main.then_some(0), std::ptr::null_mut(), std::ptr::null_mut());
     enter(record);
     super::process::watch_thread_end();
 }

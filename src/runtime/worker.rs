@@ -507,6 +507,7 @@ impl Worker {
         if wanted == Request::Finish as u32 {
             self.finish();
         } else {
+            self.look_at_modules();
             self.take_all();
         }
         DONE.store(tickets, Ordering::Release);

@@ -263,7 +263,9 @@ impl ModuleSnapshot {
     /// Takes the build ids of the files that `maps` names.
     #[must_use]
     pub fn new(after_events: u64, maps: &str) -> ModuleSnapshot {
-        let mut paths: Vec<&str> = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).collect();
+        // Only what has code: other files are the program's data.
+        let code = maps.lines().filter(|line| line.split(' ').nth(1).is_some_and(|access| access.contains('x')));
+        let mut paths: Vec<&str> = code.filter_map(|line| line.find('/').map(|at| &line[at..])).collect();
         paths.sort_unstable();
         paths.dedup();
         let with_id = |path: &str| Some((path.to_owned(), crate::report::image::build_id(Path::new(path))?));

@@ -27,9 +27,11 @@
 //! | `open` | what is there, and what is not |
 //! | `source`, `scan` | files that may be anything; the chunks of one, around damage |
 //! | `stream` | one thread's events |
+//! | `copies` | a copied structure is read before it is written |
 //! | `merged` | all threads' events in one order |
 
 pub mod codec;
+mod copies;
 pub mod exclude;
 pub mod format;
 pub mod index;

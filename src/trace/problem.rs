@@ -110,7 +110,7 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Problem::File { name, why, consequence } => write!(f, "{name} {why}: {consequence}"),
-            Problem::NoEnd => f.write_str("end.json is missing: the program was killed, or still runs"),
+            Problem::NoEnd => f.write_str("end.json is missing: the program was killed, became another one (exec), or still runs"),
             Problem::Modules { first, damaged } => write!(
                 f,
                 "modules.jsonl: {} damaged, the first is line {first}: code that was loaded then may have no names",

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::codec::Decoder;
+use super::copies;
 use super::format::ChunkHeader;
 use super::index::IndexReader;
 use super::problem::Problem;
@@ -169,6 +170,7 @@ impl<'a> Stream<'a> {
         loop {
             let piece = self.sought.take().or_else(|| self.next_piece())?;
             if self.load(&piece, events) {
+                copies::order(events);
                 self.last = Some(piece);
                 return Some(ChunkInfo {
                     serial: piece.serial(),

@@ -117,12 +117,17 @@ fn checked(trace: &Path, flags: &[&str]) -> Result<(String, String), String> {
     let outcome = recording::reads(&arguments, &[0, 66])?;
     let log = fs::read_to_string(&log).map_err(|error| error.to_string())?;
     let is_found = log.contains("\"strength\":\"strong\"");
-    if (outcome.end == End::Exit(66)) == is_found { Ok((outcome.stdout, log)) } else { Err(format!("{outcome}\n{log}")) }
+    if (outcome.end == End::Exit(66)) == is_found {
+        Ok((outcome.stdout, log))
+    } else {
+        Err(format!("{outcome}\n{log}"))
+    }
 }
 
 /// What a log says of findings: these records, and how often each was seen.
 fn records(log: &str) -> Vec<&str> {
-    let is_of_finding = |line: &&str| ["finding", "count"].iter().any(|kind| line.contains(&format!("\"type\":\"{kind}\"")));
+    let is_of_finding =
+        |line: &&str| ["finding", "count"].iter().any(|kind| line.contains(&format!("\"type\":\"{kind}\"")));
     log.lines().filter(is_of_finding).collect()
 }
 

@@ -5,6 +5,7 @@
 mod support;
 
 use avmon::event::Kind;
+use avmon::trace::reader::Problem;
 use libtest_mimic::{Arguments, Trial};
 use std::collections::HashMap;
 use std::fs;
@@ -188,11 +189,11 @@ fn kill_once(program: &Path, seed: u64) -> Result<(), String> {
         return Err("it never began".to_owned());
     }
     let problems = has_all(&traces, &rows)?;
-    let killed = "end.json is missing: the program was killed, or still runs";
-    if let Some((path, strange)) = problems.iter().find(|(_, text)| text != killed && !is_of_start(text)) {
+    let killed = Problem::NoEnd.to_string();
+    if let Some((path, strange)) = problems.iter().find(|(_, text)| *text != killed && !is_of_start(text)) {
         return Err(format!("{}: nothing else should be missing: {strange}", path.display()));
     }
-    match problems.iter().find(|(_, text)| text == killed) {
+    match problems.iter().find(|(_, text)| *text == killed) {
         None if rows.is_empty() => Ok(()),
         None => Err(format!("that it was killed is not named: {problems:?}")),
         Some((path, _)) => {
@@ -200,7 +201,7 @@ fn kill_once(program: &Path, seed: u64) -> Result<(), String> {
             can_be_read(&trace, &["check"])?;
             let info = reads(&["info", &trace], &[0])?;
             let dump = reads(&["dump", "--no-symbols", "--events", "..2000", &trace], &[0])?;
-            let is_told = info.stdout.contains(killed) && dump.stderr.contains(killed);
+            let is_told = info.stdout.contains(&killed) && dump.stderr.contains(&killed);
             is_told.then_some(()).ok_or_else(|| format!("info or dump does not tell: {info}\n{}", dump.stderr))
         }
     }

@@ -3,14 +3,14 @@
 #include "same.h"
 #include <stdatomic.h>
 
-static atomic_schar a1;
-static atomic_short a2;
-static atomic_int a4;
-static atomic_long a8;
-static _Atomic(__int128) a16;
-static _Atomic(void *) pointer;
-static atomic_flag flag = ATOMIC_FLAG_INIT;
-static long results[8];
+atomic_schar a1;
+atomic_short a2;
+atomic_int a4;
+atomic_long a8;
+_Atomic(__int128) a16;
+_Atomic(void *) pointer;
+atomic_flag flag = ATOMIC_FLAG_INIT;
+long results[8];
 
 static void loads(void)
 {

@@ -2,14 +2,14 @@
 #include "same.h"
 #include <semaphore.h>
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, recursive;
-static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
-static pthread_spinlock_t spin;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_barrier_t barrier;
-static sem_t semaphore;
-static int shared, *block;
+pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, recursive;
+pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+pthread_spinlock_t spin;
+pthread_once_t once = PTHREAD_ONCE_INIT;
+pthread_barrier_t barrier;
+sem_t semaphore;
+int shared, *block;
 
 static void init(void)
 {

@@ -13,8 +13,8 @@ struct Derived : Base {
     int more = 2;
 };
 
-static int result;
-static Base *object;
+int result;
+Base *object;
 
 Base::~Base() { number = 0; }
 int Base::value() { return number; }
@@ -29,9 +29,19 @@ static void make(bool derived)
         object = new Base;
 }
 
-static void call() { result = object->value(); }
+static void call()
+{
+    Base *here = object;
+    BETWEEN();
+    result = here->value();
+}
 
-static void destroy() { delete object; }
+static void destroy()
+{
+    Base *here = object;
+    BETWEEN();
+    delete here;
+}
 
 static void *work(void *unused)
 {

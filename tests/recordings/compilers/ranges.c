@@ -5,10 +5,10 @@ struct large {
     long words[20];
 };
 
-static struct large one, two;
-static char text[80], other[80];
-static unsigned char bytes[100], more[100];
-static int results[16];
+struct large one, two;
+char text[80], other[80];
+unsigned char bytes[100], more[100];
+int results[16];
 
 static void copy_structure(struct large *to, const struct large *from)
 {

@@ -1,5 +1,6 @@
 // Programs of which every compiler must make the same accesses: each statement is one access to memory that others can see, or a
-// read and then a write, and none can be left out, joined or moved, since a call stands between.
+// read and then a write, and none can be left out, joined or moved, since a barrier for the compiler stands between. Variables
+// are not static: clang makes several of one that only one file can know.
 #ifndef SAME_H
 #define SAME_H
 
@@ -11,10 +12,11 @@
 // Compilers know nothing of what it does.
 #define BETWEEN() __asm__ volatile("" ::: "memory")
 
-// Runs `work` in a thread of its own, and then another one: what they do is recorded for each by itself.
+pthread_t first, second;
+
+// Runs `work` in a thread of its own, and then in another one: what they do is recorded for each by itself.
 static inline int run_twice(void *(*work)(void *))
 {
-    static pthread_t first, second;
     if (pthread_create(&first, NULL, work, NULL) != 0 || pthread_join(first, NULL) != 0)
         return 1;
     if (pthread_create(&second, NULL, work, NULL) != 0 || pthread_join(second, NULL) != 0)

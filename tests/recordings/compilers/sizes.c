@@ -1,17 +1,17 @@
 // Reads, writes and updates of every size, of single variables, members and elements.
 #include "same.h"
 
-static signed char a1;
-static short a2;
-static int a4;
-static long a8;
-static __int128 a16;
-static float f4;
-static double f8;
-static int *pointer = &a4;
-static struct { char c; int i; double d; } record;
-static int numbers[16];
-static _Bool flag;
+signed char a1;
+short a2;
+int a4;
+long a8;
+__int128 a16;
+float f4;
+double f8;
+int *pointer = &a4;
+struct { char c; int i; double d; } record;
+int numbers[16];
+_Bool flag;
 
 static void write_all(void)
 {
@@ -98,7 +98,9 @@ static void elements(int from, int to)
         BETWEEN();
     }
     for (int i = from + 1; i < to; i++) {
-        numbers[i] += numbers[i - 1];
+        int before = numbers[i - 1];
+        BETWEEN();
+        numbers[i] += before;
         BETWEEN();
     }
 }

@@ -1,7 +1,7 @@
 // Packed structures, whose members lie at any address.
 #include "same.h"
 
-static struct __attribute__((packed)) {
+struct __attribute__((packed)) {
     char first;
     short a2;
     int a4;

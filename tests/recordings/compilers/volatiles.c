@@ -1,12 +1,12 @@
 // Volatile variables of every size.
 #include "same.h"
 
-static volatile signed char v1;
-static volatile short v2;
-static volatile int v4;
-static volatile long v8;
-static volatile double f8;
-static int plain;
+volatile signed char v1;
+volatile short v2;
+volatile int v4;
+volatile long v8;
+volatile double f8;
+int plain;
 
 static void write_all(void)
 {

@@ -42,10 +42,15 @@ static inline __attribute__((always_inline)) void access(uint64_t head, uintptr_
 }
 
 /* More than four gigabytes at once are told as that much. */
-static inline __attribute__((always_inline)) void range(uint64_t kind, uintptr_t address, uintptr_t size,
-                                                        uintptr_t pc) {
+static inline __attribute__((always_inline)) void range(uint64_t kind, uint64_t detail, uintptr_t address,
+                                                        uintptr_t size, uintptr_t pc) {
     if (AVMON_UNLIKELY(avmon_recording != 0) && size != 0)
-        record(head_of(kind, RANGE, size > UINT32_MAX ? UINT32_MAX : size), address, pc);
+        record(head_of(kind, detail, size > UINT32_MAX ? UINT32_MAX : size), address, pc);
+}
+
+/* What gcc calls a range of the size of a number is one that is not aligned; clang has hooks for that. */
+static inline uint64_t detail_of(uintptr_t size) {
+    return size == 2 || size == 4 || size == 8 || size == 16 ? UNALIGNED : RANGE;
 }
 
 #define ONE(name, kind, detail, size)                                                                                 \
@@ -107,13 +112,17 @@ UNALIGNED_SIZE(16)
 ONE(vptr_read, AVMON_READ, VPTR, 8)
 ONE(vptr_update, AVMON_WRITE, VPTR, 8)
 
-AVMON_PRIVATE void avmon_read_range(uintptr_t address, uintptr_t size) { range(AVMON_READ, address, size, CALLER); }
-AVMON_PRIVATE void avmon_write_range(uintptr_t address, uintptr_t size) { range(AVMON_WRITE, address, size, CALLER); }
+AVMON_PRIVATE void avmon_read_range(uintptr_t address, uintptr_t size) {
+    range(AVMON_READ, detail_of(size), address, size, CALLER);
+}
+AVMON_PRIVATE void avmon_write_range(uintptr_t address, uintptr_t size) {
+    range(AVMON_WRITE, detail_of(size), address, size, CALLER);
+}
 AVMON_PRIVATE void avmon_read_range_pc(uintptr_t address, uintptr_t size, uintptr_t pc) {
-    range(AVMON_READ, address, size, pc);
+    range(AVMON_READ, RANGE, address, size, pc);
 }
 AVMON_PRIVATE void avmon_write_range_pc(uintptr_t address, uintptr_t size, uintptr_t pc) {
-    range(AVMON_WRITE, address, size, pc);
+    range(AVMON_WRITE, RANGE, address, size, pc);
 }
 
 /* An access to an object of another language's, at its first byte: how large it is, is not told. */

@@ -4,9 +4,14 @@
 //! something else is either part of a race, or saw what code wrote that is not instrumented, or shows that the recorded
 //! order is wrong. Where nothing is known of a byte (nobody wrote it since it was allocated, or a range was
 //! written, whose values are not recorded) any value is right; the first read then tells what it holds.
+//!
+//! **Own stacks.** Compilers leave out the hooks of accesses to a function's variables that no other thread can know, and a callee
+//! that gets a reference to one reads it with a hook. So what a thread wrote on its own stack, or anybody in a frame that is
+//! gone, says nothing about what the thread itself reads there.
 
-use crate::event::{Event, Kind, ThreadId};
+use crate::event::{Event, Kind, ThreadId, memory};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// A read that did not see the last write.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +27,8 @@ pub struct Mismatch {
     /// Who wrote last, and where.
     pub writer: ThreadId,
     pub written_at: u64,
+    /// It did not write that but see it: no write is known.
+    pub only_seen: bool,
 }
 
 const GRANULE: u64 = 8;
@@ -34,6 +41,30 @@ struct Granule {
     known: u8,
     writer: ThreadId,
     written_at: u64,
+    only_seen: bool,
+    /// When, in events of the merged order.
+    time: u64,
+}
+
+/// Where a thread's variables are, and which functions they belong to.
+#[derive(Default)]
+struct Stack {
+    bounds: Range<u64>,
+    /// Of each open function, the stack pointer at its entry and the time of that.
+    frames: Vec<(u64, u64)>,
+}
+
+impl Stack {
+    fn cut(&mut self, depth: u32) {
+        self.frames.truncate(depth as usize);
+    }
+
+    /// When the function was entered that has the variable at `address`. It is the innermost one that began above.
+    fn entered(&self, address: u64) -> Option<u64> {
+        // Of stack pointers, the low 32 bits are known.
+        let is_above = |pointer: u64| (pointer as u32).wrapping_sub(address as u32) as i32 > 0;
+        self.frames.iter().rev().find(|(pointer, _)| is_above(*pointer)).map(|(_, time)| *time)
+    }
 }
 
 /// The last event of a thread that a `Value` or an allocation may belong to.
@@ -50,6 +81,9 @@ pub struct Values {
     pending: FxHashMap<ThreadId, Pending>,
     /// Sizes of what was allocated, for the end of it.
     blocks: FxHashMap<u64, u64>,
+    stacks: FxHashMap<ThreadId, Stack>,
+    /// Events so far.
+    time: u64,
     compared: u64,
 }
 
@@ -63,7 +97,16 @@ impl Values {
     /// Takes the next event of the merged order.
     pub fn step(&mut self, thread: ThreadId, event: &Event) -> Option<Mismatch> {
         let pending = self.pending.remove(&thread);
+        self.time += 1;
         match event.kind()? {
+            Kind::Enter => {
+                let stack = self.stacks.entry(thread).or_default();
+                stack.cut(event.depth());
+                stack.frames.push((event.stack_pointer(), self.time));
+            }
+            Kind::Leave => self.stacks.entry(thread).or_default().cut(event.depth()),
+            // Of a wide update no value is recorded.
+            Kind::AtomicUpdate if event.size() > GRANULE => self.forget(event.object, event.size()),
             Kind::Write | Kind::AtomicStore => {
                 self.forget(event.object, event.size());
                 self.pending.insert(thread, Pending::Access(*event));
@@ -78,6 +121,10 @@ impl Values {
                 if let Some(Pending::Extent(bytes)) = pending {
                     self.blocks.insert(event.object, bytes);
                     self.forget(event.object, bytes);
+                    if event.detail() == memory::STACK {
+                        self.stacks.entry(thread).or_default().bounds =
+                            event.object..event.object.saturating_add(bytes);
+                    }
                 }
             }
             Kind::Free => {
@@ -100,7 +147,7 @@ impl Values {
         match access.kind()? {
             Kind::Read | Kind::AtomicLoad => self.read(thread, access, wide),
             // An update's value is the new one, with the old one beside it.
-            Kind::AtomicUpdate if access.size() <= GRANULE => {
+            Kind::AtomicUpdate => {
                 let mismatch = self.read(thread, access, u128::from(value.pc));
                 self.write(thread, access, u128::from(value.object));
                 mismatch
@@ -113,37 +160,44 @@ impl Values {
     }
 
     fn write(&mut self, thread: ThreadId, access: &Event, value: u128) {
+        let time = self.time;
         for (index, byte) in value.to_le_bytes().into_iter().take(access.size() as usize).enumerate() {
-            let granule = self.granule(access.object.wrapping_add(index as u64));
-            granule.0.bytes[granule.1] = byte;
-            granule.0.known |= 1 << granule.1;
-            granule.0.writer = thread;
-            granule.0.written_at = access.pc;
+            let (granule, at) = self.granule(access.object.wrapping_add(index as u64));
+            granule.bytes[at] = byte;
+            granule.known |= 1 << at;
+            *granule = Granule { writer: thread, written_at: access.pc, only_seen: false, time, ..*granule };
         }
     }
 
     fn read(&mut self, thread: ThreadId, access: &Event, seen: u128) -> Option<Mismatch> {
+        let own = self.stacks.get(&thread).filter(|stack| stack.bounds.contains(&access.object));
+        // On the own stack, what was written from then on by others counts.
+        let own_since = own.map(|stack| stack.entered(access.object).unwrap_or(u64::MAX));
+        let time = self.time;
         let mut expected = seen.to_le_bytes();
         let mut last = None;
         let mut was_known = false;
         for (index, byte) in expected.iter_mut().take(access.size() as usize).enumerate() {
             let (granule, at) = self.granule(access.object.wrapping_add(index as u64));
-            if granule.known & 1 << at == 0 {
+            let counts = own_since.is_none_or(|since| granule.writer != thread && granule.time >= since);
+            if granule.known & 1 << at == 0 || !counts {
                 granule.bytes[at] = *byte;
                 granule.known |= 1 << at;
+                *granule = Granule { writer: thread, written_at: access.pc, only_seen: true, time, ..*granule };
             } else {
                 was_known = true;
                 if granule.bytes[at] != *byte {
-                    last = Some((granule.writer, granule.written_at));
+                    last = Some(*granule);
                     // Told once: from here on the memory holds what was seen.
                     *byte = std::mem::replace(&mut granule.bytes[at], *byte);
                 }
             }
         }
         self.compared += u64::from(was_known);
-        let (writer, written_at) = last?;
+        let Granule { writer, written_at, only_seen, .. } = last?;
         let (address, size, pc) = (access.object, access.size(), access.pc);
-        Some(Mismatch { thread, address, size, pc, seen, expected: u128::from_le_bytes(expected), writer, written_at })
+        let expected = u128::from_le_bytes(expected);
+        Some(Mismatch { thread, address, size, pc, seen, expected, writer, written_at, only_seen })
     }
 
     fn granule(&mut self, address: u64) -> (&mut Granule, usize) {
@@ -209,7 +263,24 @@ mod tests {
     fn the_first_read_of_unknown_memory_tells_what_it_holds() {
         let mut run = Run::new();
         assert_eq!(run.access(1, Kind::Read, 0x1000, 8, 7), None);
-        assert!(run.access(2, Kind::Read, 0x1000, 8, 8).is_some());
+        let mismatch = run.access(2, Kind::Read, 0x1000, 8, 8).unwrap();
+        assert_eq!((mismatch.writer, mismatch.only_seen), (1, true));
+    }
+
+    #[test]
+    fn on_its_own_stack_a_thread_is_compared_with_others_only() {
+        let mut run = Run::new();
+        run.0.step(1, &Event::new(Kind::Extent, 0, 0x1000, 0, 0));
+        run.0.step(1, &Event::new(Kind::Allocate, memory::STACK, 0, 0x7000, 0));
+        run.0.step(1, &Event::enter(0, 0x7f00, 0x10, 0));
+        run.access(1, Kind::Write, 0x7e00, 8, 1);
+        assert_eq!(run.access(1, Kind::Read, 0x7e00, 8, 2), None, "written again without a hook");
+        run.access(2, Kind::Write, 0x7e00, 8, 3);
+        assert!(run.access(1, Kind::Read, 0x7e00, 8, 4).is_some());
+        run.access(2, Kind::Write, 0x7e00, 8, 3);
+        run.0.step(1, &Event::enter(0, 0x7f00, 0x10, 0));
+        assert_eq!(run.access(1, Kind::Read, 0x7e00, 8, 5), None, "the variable of another call");
+        assert!(run.access(2, Kind::Read, 0x7e00, 8, 6).is_some(), "to others it is memory like any other");
     }
 
     #[test]

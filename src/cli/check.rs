@@ -146,11 +146,12 @@ fn check_values(trace: &Trace) -> bool {
 }
 
 fn describe(mismatch: &Mismatch, symbols: &mut Symbols) -> String {
-    let Mismatch { thread, address, size, pc, seen, expected, writer, written_at } = *mismatch;
+    let Mismatch { thread, address, size, pc, seen, expected, writer, written_at, only_seen } = *mismatch;
     let variable = symbols.variable(address).unwrap_or_else(|| format!("{address:#x}"));
     let mut place = |pc| symbols.call_frames(pc).first().map(Frame::short).unwrap_or_default();
+    let had = if only_seen { "read" } else { "written" };
     format!(
-        "thread T{thread} read {} of {variable} at {}: {seen:#x}; thread T{writer} had written {expected:#x} at {}",
+        "thread T{thread} read {} of {variable} at {}: {seen:#x}; thread T{writer} had {had} {expected:#x} at {}",
         counted(size, "byte"),
         place(pc),
         place(written_at),

@@ -132,6 +132,8 @@ impl Compiler {
             }
             Family::Clang => {
                 flags.extend(strings(&["-Xclang", "-fsanitize=thread", "-mllvm", "-tsan-distinguish-volatile=1"]));
+                // Without it a read that a write of the same variable follows gets no hook.
+                flags.extend(strings(&["-mllvm", "-tsan-instrument-read-before-write=1"]));
                 // As arguments of the driver these would link a runtime library.
                 for option in ["-fsanitize-coverage-type=3", "-fsanitize-coverage-trace-pc"] {
                     flags.extend(strings(&["-Xclang", option]));

@@ -68,6 +68,16 @@ impl<const N: usize> Chunk<N> {
         unsafe { (*chunk).published.load(Ordering::Relaxed) < N as u32 }
     }
 
+    /// Whether there is room for exactly one more event.
+    ///
+    /// # Safety
+    /// As for `has_room`.
+    #[must_use]
+    pub unsafe fn is_almost_full(chunk: *const Self) -> bool {
+        // SAFETY: as for `has_room`.
+        unsafe { (*chunk).published.load(Ordering::Relaxed) == N as u32 - 1 }
+    }
+
     /// Appends an event and makes it visible.
     ///
     /// # Safety

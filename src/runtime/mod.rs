@@ -30,7 +30,7 @@ mod worker;
 
 pub use record::{await_later, fence_release, has_release_fence, ignore_sync, record, signal_once};
 pub use recording::{
-    Operation, access_refused, access_slowly, allocated, atomic, freeing, get_ready, is_recording, recording,
+    Operation, access, access_refused, access_slowly, allocated, atomic, freeing, get_ready, is_recording, recording,
 };
 
 use crate::options::Options;

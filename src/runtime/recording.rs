@@ -66,6 +66,9 @@ pub extern "C" fn access_slowly(head: u64, address: u64, pc: u64) {
     let (kind, detail, number) = (Kind::from_code(head as u8), (head >> 8) as u8, head >> 16);
     // SAFETY: the gate is ours.
     unsafe {
+        if kind == Some(Kind::Read) {
+            forget_write_of_copy(t, Event::new(Kind::Read, detail, number, address, pc));
+        }
         if let (true, Some(kind)) = (settle(t), kind) {
             put(t, kind, detail, number, address, pc);
             if has_values() {
@@ -75,6 +78,20 @@ pub extern "C" fn access_slowly(head: u64, address: u64, pc: u64) {
             not_recorded(t, Kind::Read, address, pc);
         }
         open_gate(t);
+    }
+}
+
+/// A plain access that a hook is about to make for the program. Not inlined, for the reason that `record::make_room` gives.
+#[inline(never)]
+pub extern "C" fn access(kind: Kind, size: u32, address: u64, pc: u64) {
+    let t = tls();
+    // SAFETY: the thread's own state; the gate is opened again behind the event.
+    unsafe {
+        if shut_gate(t) {
+            let branches = std::mem::take(&mut (*t).branches).min(u32::from(u16::MAX)) as u16;
+            let [head, ..] = Event::access(kind, 0, size, branches, address, pc).words();
+            access_slowly(head, address, pc);
+        }
     }
 }
 
@@ -124,9 +141,16 @@ pub extern "C" fn atomic(address: u64, pc: u64, operate: impl FnOnce() -> Operat
     }
 }
 
+/// Room for an operation, and in the same chunk for its value: between two chunks of one thread, other threads' operations may be
+/// handed out.
 unsafe fn has_or_makes_room(t: *mut Tls) -> bool {
     // SAFETY: the caller shut the gate.
-    unsafe { Chunk::<EVENTS>::has_room((*t).chunk) || make_room(t) }
+    unsafe {
+        if has_values() && Chunk::<EVENTS>::is_almost_full((*t).chunk) {
+            put(t, Kind::Branches, 0, 0, 0, 0);
+        }
+        Chunk::<EVENTS>::has_room((*t).chunk) || make_room(t)
+    }
 }
 
 /// An atomic operation has no room for the basic blocks before it.
@@ -233,6 +257,20 @@ unsafe fn after_access(t: *mut Tls, access: Event) {
             (*t).written_size = size as u32;
         } else {
             tell_value(t, access.object, size);
+        }
+    }
+}
+
+/// When gcc copies a structure it calls the hook of the write first, then that of the read, and then copies: what was written cannot
+/// be told at the next event then, so it is not told. That an access of the same size follows the hook so closely is the sign.
+unsafe fn forget_write_of_copy(t: *mut Tls, next: Event) {
+    const NEAR: u64 = 24;
+    // SAFETY: the caller shut the gate.
+    unsafe {
+        // Where the write is at the end of a full chunk, its place is not worth the search.
+        let is_near = |(_, write): (Event, Event)| (1..=NEAR).contains(&next.pc.wrapping_sub(write.pc));
+        if u64::from((*t).written_size) == next.size() && Chunk::<EVENTS>::last_two((*t).chunk).is_none_or(is_near) {
+            (*t).written_size = 0;
         }
     }
 }

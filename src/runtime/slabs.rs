@@ -75,7 +75,8 @@ impl SlabFile {
     }
 }
 
-fn file_size_limit() -> u64 {
+/// How large the kernel lets a file of this process become.
+pub fn file_size_limit() -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: fills the struct.
     unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };

@@ -2,9 +2,10 @@
 //! their number.
 //!
 //! Such an operation is a single instruction of the program's, so the lock is held for nanoseconds, unless its holder loses the
-//! processor or is torn out of the hook. Nobody waits long for either: who has waited for [`LONGEST_WAIT`] takes the lock over. What
-//! may be lost by that is the right order of two operations, never the program's progress.
+//! processor or is torn out of the hook. Nobody waits for one that is gone, nor for ever: who has waited for [`LONGEST_WAIT`] takes the
+//! lock over. What may be lost by that is the right order of two operations, never the program's progress.
 
+use super::record::Errno;
 use crate::event::STRIPES;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -21,7 +22,9 @@ static STRIPE: [Stripe; STRIPES] = [const { Stripe { next: AtomicU64::new(0), ho
 
 static TAKEN_OVER: AtomicU64 = AtomicU64::new(0);
 
-const LONGEST_WAIT: Duration = Duration::from_millis(20);
+/// A thread that is there but does not get its turn for so long is not likely to be in a hook at all. On a busy machine turns
+/// are tens of milliseconds apart.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const SPINS: u32 = 64;
 const YIELDS: u32 = 64;
 const PAUSE: Duration = Duration::from_micros(50);
@@ -76,13 +79,22 @@ extern "C" fn wait_for(holder: &AtomicU32, me: u32) {
             std::hint::spin_loop();
         } else if round < SPINS + YIELDS {
             std::thread::yield_now();
-        } else if since.get_or_insert_with(Instant::now).elapsed() < LONGEST_WAIT {
+        } else if since.get_or_insert_with(Instant::now).elapsed() < LONGEST_WAIT && seen != me && is_alive(seen) {
             std::thread::sleep(PAUSE);
         } else if holder.compare_exchange(seen, me, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             TAKEN_OVER.fetch_add(1, Ordering::Relaxed);
             return;
         }
     }
+}
+
+/// Whether there is a thread with this kernel id in this process.
+fn is_alive(thread: u32) -> bool {
+    let errno = Errno::save();
+    // SAFETY: signal 0 is none: only whether it could be sent is looked at.
+    let code = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, 0) };
+    errno.restore();
+    code == 0
 }
 
 /// How often a lock was taken over from a holder that did not give it back.
@@ -131,7 +143,9 @@ mod tests {
     #[test]
     fn a_lock_that_is_never_given_back_is_taken_over() {
         const STRIPE: usize = 18;
-        at(STRIPE).holder.store(99, Ordering::Relaxed);
+        // Larger than any id that the kernel gives.
+        const NOBODY: u32 = i32::MAX as u32;
+        at(STRIPE).holder.store(NOBODY, Ordering::Relaxed);
         assert_eq!(take_with(STRIPE, 1, || "done"), ("done", 0));
         assert_eq!(taken_over(), 1);
         assert_eq!(at(STRIPE).holder.load(Ordering::Relaxed), 0);

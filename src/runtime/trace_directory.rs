@@ -1,6 +1,6 @@
 //! The begin of a recording: its directory, made by the thread that creates the program's first thread.
 
-use super::slabs::Slabs;
+use super::slabs::{Slabs, file_size_limit};
 use super::{early, options, say, start_directory};
 use crate::report::json::{Start, strings};
 use crate::trace::meta::Meta;
@@ -50,13 +50,25 @@ impl Recording {
             early_locks: early::take(),
             ..Meta::default()
         };
-        let chunks = directory.join(slots::SLOTS);
-        let mut head = slots::head(meta.trace_id).to_vec();
-        head.resize(slots::SLOTS_AT, 0);
-        fs::write(&chunks, &head)?;
-        let slabs = Slabs::in_file(&chunks, head.len() as u64);
-        Ok((Recording { directory, meta }, slabs))
+        match make_chunks(&directory.join(slots::SLOTS), meta.trace_id) {
+            Ok(slabs) => Ok((Recording { directory, meta }, slabs)),
+            Err(error) => {
+                let _ = fs::remove_dir_all(&directory);
+                Err(error)
+            }
+        }
     }
+}
+
+fn make_chunks(path: &Path, trace_id: u64) -> io::Result<Slabs> {
+    let mut head = slots::head(trace_id).to_vec();
+    head.resize(slots::SLOTS_AT, 0);
+    // Writing beyond the limit would get the program a deadly signal.
+    if file_size_limit() < head.len() as u64 {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    fs::write(path, &head)?;
+    Ok(Slabs::in_file(path, head.len() as u64))
 }
 
 /// A new directory named after the process. A process that becomes another program keeps its id, so the name may be taken.

@@ -13,7 +13,7 @@ use super::order::{JournalReader, ORDER};
 use super::problem::{OpenError, Problem};
 use super::reader::{ThreadStream, Trace};
 use super::scan;
-use super::slots::{SLOTS, Slot, SlotReader};
+use super::slots::{self, SLOTS, Slot, SlotReader};
 use super::source::Source;
 use super::stream::{Known, Piece, Stream};
 use super::thin::Dropped;
@@ -22,7 +22,7 @@ use crate::event::ThreadId;
 
 /// The directory of the process that `path` means.
 pub fn process_directory(path: &Path) -> Result<PathBuf, OpenError> {
-    let is_process = |directory: &Path| directory.join(META).exists() || directory.join(STREAMS).is_dir();
+    let is_process = |directory: &Path| [META, STREAMS, SLOTS].iter().any(|name| directory.join(name).exists());
     if is_process(path) {
         return Ok(path.to_owned());
     }
@@ -59,11 +59,14 @@ pub fn open(directory: &Path) -> Result<Trace, OpenError> {
     let meta = match Meta::read(directory) {
         Ok(meta) => meta,
         Err(Unreadable::Newer(version)) => return Err(newer(version)),
-        Err(Unreadable::Missing) if files.is_empty() => return Err(OpenError::NoTrace(directory.to_owned())),
+        Err(Unreadable::Missing) if files.is_empty() && slots::id(directory).is_none() => {
+            return Err(OpenError::NoTrace(directory.to_owned()));
+        }
         Err(why) => {
             let consequence = "program, arguments, environment and options of the run are not known";
             problems.push(Problem::File { name: META, why, consequence });
-            Meta { trace_id: most_common_id(&files), avmon: String::new(), ..Meta::default() }
+            let trace_id = most_common_id(&files).or_else(|| slots::id(directory)).unwrap_or_default();
+            Meta { trace_id, avmon: String::new(), ..Meta::default() }
         }
     };
     let end = read_end(directory, &mut problems);
@@ -118,10 +121,10 @@ fn stream_files(directory: &Path) -> Vec<StreamFile> {
 }
 
 /// The recording that most streams say they are of.
-fn most_common_id(files: &[StreamFile]) -> u64 {
+fn most_common_id(files: &[StreamFile]) -> Option<u64> {
     let mut ids: Vec<u64> = files.iter().filter_map(|file| file.header).map(|header| header.trace_id).collect();
     ids.sort_unstable();
-    ids.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map_or(0, |same| same[0])
+    ids.chunk_by(|a, b| a == b).max_by_key(|same| same.len()).map(|same| same[0])
 }
 
 fn read_end(directory: &Path, problems: &mut Vec<Problem>) -> Option<End> {

@@ -213,7 +213,7 @@ impl fmt::Display for OpenError {
             }
             OpenError::NoTrace(path) => write!(
                 f,
-                "{}: no recording (neither meta.json nor a stream); name the directory that 'avmon record' wrote, or one of a \
+                "{}: no recording (neither meta.json nor events); name the directory that 'avmon record' wrote, or one of a \
                  process in it",
                 path.display()
             ),

@@ -34,6 +34,13 @@ pub fn head(trace_id: u64) -> [u8; FileHeader::BYTES] {
     FileHeader { magic: SLOTS_MAGIC, version: VERSION, about: BYTES as u32, trace_id }.encode()
 }
 
+/// The recording that the file in this directory is of, if there is one.
+#[must_use]
+pub fn id(directory: &Path) -> Option<u64> {
+    let mut source = Source::open(directory.join(SLOTS)).ok()?;
+    FileHeader::decode(source.array(0)?, SLOTS_MAGIC).map(|header| header.trace_id)
+}
+
 /// A slot that holds events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Slot {

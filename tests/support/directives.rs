@@ -15,6 +15,7 @@
 //! | `// finds: block [strength] [kind]` | a finding that must be there; may be repeated |
 //! | `// also: caller` | listed with the finding before it as split too |
 //! | `// culprit: function` | the finding before it says that the culprit acquires there |
+//! | `// reads: 1000` | with values, at least so many reads must be compared |
 //! | `// findings: any` | findings do not matter; without this line only the strong ones that are listed may be there |
 
 use super::build::Variant;
@@ -50,6 +51,7 @@ pub struct Directives {
     pub specification: Vec<String>,
     pub finds: Vec<Expected>,
     pub any_findings: bool,
+    pub reads: u64,
 }
 
 impl Directives {
@@ -75,6 +77,7 @@ impl Directives {
             specification: Vec::new(),
             finds: Vec::new(),
             any_findings: false,
+            reads: 0,
         };
         // The first line is prose.
         for line in text.lines().skip(1).map_while(|line| line.strip_prefix("// ")) {
@@ -110,6 +113,7 @@ impl Directives {
             }
             "also" => self.finds.last_mut()?.also = words(),
             "culprit" => self.finds.last_mut()?.culprit = Some(value.to_owned()),
+            "reads" => self.reads = value.parse().ok()?,
             "findings" => self.any_findings = value == "any",
             _ => return None,
         }

@@ -4,9 +4,11 @@
 #![allow(dead_code)]
 
 pub mod build;
+pub mod case;
 pub mod directives;
 pub mod findings;
 pub mod packages;
+pub mod recording;
 pub mod run;
 pub mod server;
 

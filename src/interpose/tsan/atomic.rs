@@ -188,6 +188,12 @@ macro_rules! width {
             pub(super) unsafe extern "C" fn compare_exchange_in_place(
                 address: *mut $value, expected: *mut $value, new: $value, order: Order, failure: Order, pc: u64,
             ) -> c_int {
+                let recorded = |kind| {
+                    if runtime::is_recording() {
+                        runtime::access(kind, BYTES as u32, expected as u64, pc);
+                    }
+                };
+                recorded(Kind::Read);
                 // SAFETY: the program passes its own variable for the expected value.
                 let wanted = unsafe { *expected };
                 // SAFETY: as the caller promises.
@@ -195,6 +201,7 @@ macro_rules! width {
                 if old == wanted {
                     return 1;
                 }
+                recorded(Kind::Write);
                 // SAFETY: as above.
                 unsafe { *expected = old };
                 0

@@ -1,0 +1,31 @@
+// Makes a trace of many megabytes, then ends with status 7.
+#include "killed/progress.h"
+
+enum { CELLS = 4096 };
+
+static void scatter(unsigned *cells, unsigned *random)
+{
+    for (int i = 0; i < CELLS; i++)
+        cells[next_random(random) % CELLS] += i;
+}
+
+static void *work(void *number)
+{
+    unsigned *cells = (unsigned *)calloc(CELLS, sizeof *cells), *random = (unsigned *)malloc(sizeof *random);
+    *random = (unsigned)(intptr_t)number + 1;
+    struct row *row = new_row(NULL);
+    for (int i = 0; i < 120; i++) {
+        scatter(cells, random);
+        step_done(row);
+    }
+    return number;
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 2);
+    open_progress(argv[1]);
+    run_threads(2, work);
+    puts("done");
+    return 7;
+}

@@ -4,7 +4,8 @@ use super::exit::{ExitCode, Failure};
 use super::figures::counted;
 use super::launch::{self, OptionFlags};
 use super::progress::Progress;
-use super::{recording, tell};
+use super::recording::{self, DIRECTORY};
+use super::tell;
 use crate::analysis::values::{Mismatch, Values};
 use crate::monitor::{Modules, Monitor};
 use crate::options::Options;
@@ -24,11 +25,11 @@ use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
-  avmon check avmon.data                     what the monitor found in the recorded run
-  avmon check --show-weak avmon.data         its weak findings too
-  avmon check --paper avmon.data             by the rules of the paper, to the letter
-  avmon check -o again.log avmon.data        with a log
-  avmon check --values avmon.data            whether every read saw the last write (recorded with --values)
+  avmon check                        what the monitor found in the recorded run
+  avmon check --show-weak            its weak findings too
+  avmon check --paper                by the rules of the paper, to the letter
+  avmon check -o again.log           with a log
+  avmon check --values               whether every read saw the last write (recorded with --values)
 
 The options of the recorded run hold, unless a flag or AVMON_OPTIONS says otherwise.";
 
@@ -47,7 +48,8 @@ pub struct Check {
     #[command(flatten)]
     flags: OptionFlags<false>,
 
-    /// The trace: a directory made by 'avmon record'
+    /// The trace: what 'avmon record' wrote, or one process of it
+    #[arg(value_name = "TRACE", default_value = DIRECTORY)]
     trace: PathBuf,
 }
 

@@ -65,7 +65,15 @@ fn events(source: &Path, level: &str, variant: Variant) -> Result<HashMap<String
         let (Some(thread), Some(kind)) = (words.next(), words.next()) else { return Err(format!("no event: {line}")) };
         threads.entry(thread.to_owned()).or_default().add(kind, &words.collect::<Vec<_>>());
     }
-    Ok(threads.into_iter().map(|(name, thread)| (name, thread.events)).collect())
+    let in_order = |(name, thread): (String, Thread)| (name, awaits_in_order(thread.events));
+    Ok(threads.into_iter().map(in_order).collect())
+}
+
+/// What a fence awaits it awaits all at once, in an order that depends on addresses.
+fn awaits_in_order(mut events: Vec<String>) -> Vec<String> {
+    let is_await = |event: &String| event.starts_with("await ");
+    events.chunk_by_mut(|a, b| is_await(a) && is_await(b)).for_each(<[String]>::sort);
+    events
 }
 
 /// What is known of a thread while its events are read.

@@ -55,14 +55,21 @@ pub struct Slot {
 #[derive(Debug)]
 pub struct SlotReader {
     source: Source,
+    /// Bytes of a slot: another avmon may have had chunks of another size.
+    size: u64,
 }
+
+/// Slots are whole pages, and none was ever larger.
+const MOST_SIZE: u32 = 1 << 20;
 
 impl SlotReader {
     pub fn open(directory: &Path, trace_id: u64) -> Result<SlotReader, Unreadable> {
         let mut source = Source::open(directory.join(SLOTS))?;
         match source.array(0).and_then(|bytes| FileHeader::decode(bytes, SLOTS_MAGIC)) {
             Some(header) if header.trace_id != trace_id => Err(Unreadable::Foreign),
-            Some(header) if header.version == VERSION && header.about as usize == BYTES => Ok(SlotReader { source }),
+            Some(FileHeader { version: VERSION, about: size @ 4096..=MOST_SIZE, .. }) if size % 4096 == 0 => {
+                Ok(SlotReader { source, size: u64::from(size) })
+            }
             _ => Err(Unreadable::Damaged),
         }
     }
@@ -70,20 +77,21 @@ impl SlotReader {
     /// The slots that hold events, by thread and serial. What claims more events than fit is left out, and its place told.
     pub fn used(&mut self) -> (Vec<Slot>, Vec<u64>) {
         let (mut used, mut broken) = (Vec::new(), Vec::new());
+        let most_events = (self.size - EVENTS_AT as u64) / size_of::<Event>() as u64;
         let mut at = SLOTS_AT as u64;
         while let Some(head) = self.source.array::<EVENTS_AT>(at) {
-            let index = (at - SLOTS_AT as u64) / BYTES as u64;
+            let index = (at - SLOTS_AT as u64) / self.size;
             let (words, _) = head.as_chunks();
             let [published, thread, serial] = [0, 1, 2].map(|word| u32::from_le_bytes(words[word]));
-            if published as usize > EVENTS {
+            if u64::from(published) > most_events {
                 broken.push(index);
             } else if published > 0 {
                 used.push(Slot { index, thread, serial, published });
             }
             // Slots that were never used are holes.
-            let next = at + BYTES as u64;
+            let next = at + self.size;
             let data = if published == 0 { self.source.data_from(next) } else { next };
-            at = next + (data - next) / BYTES as u64 * BYTES as u64;
+            at = next + (data - next) / self.size * self.size;
         }
         used.sort_unstable_by_key(|slot| (slot.thread, slot.serial, slot.published));
         (used, broken)
@@ -93,7 +101,7 @@ impl SlotReader {
     /// is all zeros or of no kind was never written, and nothing after it is trusted. How many were left out for that.
     pub fn events(&mut self, slot: &Slot, from: u32, out: &mut Vec<Event>) -> u32 {
         let first = SLOTS_AT + EVENTS_AT + from as usize * size_of::<Event>();
-        let at = slot.index.saturating_mul(BYTES as u64).saturating_add(first as u64);
+        let at = slot.index.saturating_mul(self.size).saturating_add(first as u64);
         let wanted = slot.published.saturating_sub(from);
         let (events, _) = self.source.bytes(at, wanted as usize * size_of::<Event>()).as_chunks();
         let before = out.len();

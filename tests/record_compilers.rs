@@ -4,7 +4,8 @@
 //! its name or, without one, by the order in which objects are first used. Left out are branch counts, the time, memory that
 //! is allocated and freed (compilers' own needs differ), and a thread's own stack (compilers keep what they like there). Of virtual
 //! functions, two things are not compared: clang has no hook for reads of their tables, which never change, and gcc does not mark the
-//! read of a pointer to one.
+//! read of a pointer to one. Bit fields are no part of the programs: a write to one is told by clang as what it is, a read and a
+//! write of all the bits around it, by gcc as the write alone.
 
 mod support;
 

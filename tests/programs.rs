@@ -5,8 +5,7 @@
 
 mod support;
 
-use libtest_mimic::{Arguments, Trial};
-use std::path::Path;
+use libtest_mimic::Arguments;
 use support::build::Variant;
 use support::case::{self, Case};
 use support::findings;

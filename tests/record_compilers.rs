@@ -4,7 +4,8 @@
 //! its name or, without one, by the order in which objects are first used. Left out are branch counts, the time, memory that
 //! is allocated and freed (compilers' own needs differ), and a thread's own stack (compilers keep what they like there). Of virtual
 //! functions, two things are not compared: clang has no hook for reads of their tables, which never change, and gcc does not mark the
-//! read of a pointer to one.
+//! read of a pointer to one. Bit fields are no part of the programs: a write to one is told by clang as what it is, a read and a
+//! write of all the bits around it, by gcc as the write alone.
 
 mod support;
 
@@ -65,7 +66,15 @@ fn events(source: &Path, level: &str, variant: Variant) -> Result<HashMap<String
         let (Some(thread), Some(kind)) = (words.next(), words.next()) else { return Err(format!("no event: {line}")) };
         threads.entry(thread.to_owned()).or_default().add(kind, &words.collect::<Vec<_>>());
     }
-    Ok(threads.into_iter().map(|(name, thread)| (name, thread.events)).collect())
+    let in_order = |(name, thread): (String, Thread)| (name, awaits_in_order(thread.events));
+    Ok(threads.into_iter().map(in_order).collect())
+}
+
+/// What a fence awaits it awaits all at once, in an order that depends on addresses.
+fn awaits_in_order(mut events: Vec<String>) -> Vec<String> {
+    let is_await = |event: &String| event.starts_with("await ");
+    events.chunk_by_mut(|a, b| is_await(a) && is_await(b)).for_each(<[String]>::sort);
+    events
 }
 
 /// What is known of a thread while its events are read.

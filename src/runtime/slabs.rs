@@ -55,11 +55,13 @@ impl SlabFile {
         if offset + bytes as u64 > file_size_limit() {
             return None;
         }
-        // SAFETY: a C string; the descriptor is ours until it is closed, by a bare system call since `close` is one of our own
-        // hooks; the mapping is new, and its pages are allocated on the disk before anybody can touch them.
+        // By bare system calls: the functions of the C library are points at which a cancelled thread ends, and `close` is one of
+        // our own hooks.
+        // SAFETY: a C string; the descriptor is ours until it is closed; the mapping is new, and its pages are allocated on the disk
+        // before anybody can touch them.
         unsafe {
             let flags = libc::O_RDWR | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-            let descriptor = libc::open(self.path.as_ptr(), flags);
+            let descriptor = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, self.path.as_ptr(), flags) as libc::c_int;
             if descriptor < 0 {
                 return None;
             }
@@ -87,7 +89,7 @@ pub fn file_size_limit() -> u64 {
 fn allocate(descriptor: libc::c_int, offset: u64, bytes: usize) -> bool {
     // SAFETY: plain system calls on our descriptor; the buffer is as long as is said.
     unsafe {
-        if libc::fallocate(descriptor, 0, offset as libc::off_t, bytes as libc::off_t) == 0 {
+        if libc::syscall(libc::SYS_fallocate, descriptor, 0, offset as libc::off_t, bytes as libc::off_t) == 0 {
             return true;
         }
         if *libc::__errno_location() != libc::EOPNOTSUPP {
@@ -96,7 +98,7 @@ fn allocate(descriptor: libc::c_int, offset: u64, bytes: usize) -> bool {
         let zeroes = [0u8; 4096];
         (0..bytes).step_by(zeroes.len()).all(|done| {
             let at = (offset + done as u64) as libc::off_t;
-            libc::pwrite(descriptor, zeroes.as_ptr().cast(), zeroes.len(), at) == zeroes.len() as isize
+            libc::syscall(libc::SYS_pwrite64, descriptor, zeroes.as_ptr(), zeroes.len(), at) == zeroes.len() as i64
         })
     }
 }

@@ -53,7 +53,9 @@ impl Recording {
         match make_chunks(&directory.join(slots::SLOTS), meta.trace_id) {
             Ok(slabs) => Ok((Recording { directory, meta }, slabs)),
             Err(error) => {
-                let _ = fs::remove_dir_all(&directory);
+                // One by one, which takes no descriptor: there may be none left.
+                let _ = fs::remove_file(directory.join(slots::SLOTS));
+                let _ = fs::remove_dir(&directory);
                 Err(error)
             }
         }

@@ -58,8 +58,11 @@ static void comparisons(void)
 static void fences(void)
 {
     atomic_thread_fence(memory_order_acquire);
+    BETWEEN();
     atomic_thread_fence(memory_order_release);
+    BETWEEN();
     atomic_thread_fence(memory_order_acq_rel);
+    BETWEEN();
     atomic_thread_fence(memory_order_seq_cst);
     atomic_store_explicit(&a4, 3, memory_order_relaxed);
 }

@@ -16,9 +16,21 @@ struct Derived : Base {
 int result;
 Base *object;
 
-Base::~Base() { number = 0; }
+Base::~Base()
+{
+    number = 0;
+    // An object that ends need not be written to; unless somebody may look.
+    BETWEEN();
+}
+
 int Base::value() { return number; }
-Derived::~Derived() { more = 0; }
+
+Derived::~Derived()
+{
+    more = 0;
+    BETWEEN();
+}
+
 int Derived::value() { return more; }
 
 static void make(bool derived)

@@ -1,6 +1,6 @@
 // The library of C++: threads, locks of both kinds, conditions, atomics, texts, containers, and objects with virtual functions.
 // flags: -D_GLIBCXX_EXTERN_TEMPLATE=0
-// reads: 8000
+// reads: 4000
 #include "../stress.h"
 #include <atomic>
 #include <condition_variable>

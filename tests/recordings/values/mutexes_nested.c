@@ -1,5 +1,5 @@
 // Transfers between accounts, each under two locks that are taken in the order of their numbers.
-// reads: 12000
+// reads: 10000
 #include "../stress.h"
 
 enum { ACCOUNTS = 16, TRANSFERS = 400 };

@@ -46,8 +46,8 @@ const _: () = assert!(size_of::<Chunk>() <= BYTES);
 /// So many chunks are worth the worker's while.
 const ENOUGH_TO_WAKE: usize = 4;
 
-/// A thread that had to wait goes on when so many of all chunks in transit have come back: for each alone, it and the worker would
-/// spend more time on waking each other than on the chunk.
+/// A thread that had to wait goes on when one in so many of the chunks in transit has come back: for each alone, it and the worker
+/// would spend more time on waking each other than on the chunk.
 const FRACTION_TO_GO_ON: u32 = 4;
 
 /// Chunks are mapped this many at a time.

@@ -1,6 +1,6 @@
 /*
  * Runs in the program's threads: plain memory accesses. In a recording each is an event in the thread's chunk; without one
- * its hook returns at once.
+ * its hook returns before it comes here, except for volatile accesses.
  */
 #include "shim.h"
 
@@ -17,10 +17,10 @@ static inline uint64_t head_of(uint64_t kind, uint64_t detail, uint64_t size) {
 static inline uint64_t take_branches(struct avmon_tls *t) {
     uint64_t branches = t->branches;
     t->branches = 0;
-    return (branches > UINT16_MAX ? UINT16_MAX : branches) << 48;
+    return branches << 48;
 }
 
-static inline __attribute__((always_inline)) void record(uint64_t head, uintptr_t address, uintptr_t pc) {
+static inline __attribute__((always_inline)) void access(uint64_t head, uintptr_t address, uintptr_t pc) {
     struct avmon_tls *t = &avmon_tls;
     if (AVMON_UNLIKELY(t->gate != 0)) {
         avmon_access_refused();
@@ -36,16 +36,11 @@ static inline __attribute__((always_inline)) void record(uint64_t head, uintptr_
     }
 }
 
-static inline __attribute__((always_inline)) void access(uint64_t head, uintptr_t address, uintptr_t pc) {
-    if (AVMON_UNLIKELY(avmon_recording != 0))
-        record(head, address, pc);
-}
-
 /* More than four gigabytes at once are told as that much. */
 static inline __attribute__((always_inline)) void range(uint64_t kind, uint64_t detail, uintptr_t address,
                                                         uintptr_t size, uintptr_t pc) {
-    if (AVMON_UNLIKELY(avmon_recording != 0) && size != 0)
-        record(head_of(kind, detail, size > UINT32_MAX ? UINT32_MAX : size), address, pc);
+    if (size != 0)
+        access(head_of(kind, detail, size > UINT32_MAX ? UINT32_MAX : size), address, pc);
 }
 
 /* What gcc calls a range of the size of a number is one that is not aligned; clang has hooks for that. */
@@ -74,13 +69,15 @@ static inline uint64_t detail_of(uintptr_t size) {
  */
 #define VOLATILE_READ(name, detail, size)                                                                             \
     AVMON_PRIVATE void avmon_##name(uintptr_t address) {                                                              \
-        access(head_of(AVMON_READ, detail, size), address, CALLER);                                                   \
+        if (AVMON_UNLIKELY(avmon_recording != 0))                                                                     \
+            access(head_of(AVMON_READ, detail, size), address, CALLER);                                               \
         avmon_volatile_read(address);                                                                                 \
     }
 #define VOLATILE_WRITE(name, detail, size)                                                                            \
     AVMON_PRIVATE void avmon_##name(uintptr_t address) {                                                              \
         avmon_volatile_write(address, CALLER);                                                                        \
-        access(head_of(AVMON_WRITE, detail, size), address, CALLER);                                                  \
+        if (AVMON_UNLIKELY(avmon_recording != 0))                                                                     \
+            access(head_of(AVMON_WRITE, detail, size), address, CALLER);                                              \
     }
 
 #define SIZE(n)                                                                                                       \
@@ -133,8 +130,8 @@ AVMON_PRIVATE void avmon_external_write(uintptr_t address, uintptr_t pc) {
     access(head_of(AVMON_WRITE, PLAIN, 1), address, pc);
 }
 
-/* The entry of a basic block. */
+/* The entry of a basic block. The count stays at the most that an event can tell. */
 AVMON_PRIVATE void avmon_block_entered(void) {
-    if (AVMON_UNLIKELY(avmon_recording != 0))
-        avmon_tls.branches++;
+    if (AVMON_UNLIKELY(++avmon_tls.branches == 0))
+        avmon_tls.branches = UINT16_MAX;
 }

@@ -32,7 +32,7 @@ struct avmon_tls {
     struct avmon_chunk *chunk; /* where the next event goes; its first word counts its events */
     uint64_t gate;             /* not 0: record nothing, see tls.rs for the bits */
     uint32_t owes;             /* not 0: a recording must say something before the next event */
-    uint32_t branches;         /* basic blocks that were entered since the last recorded access */
+    uint16_t branches;         /* basic blocks that were entered since the last recorded access */
 
     uint64_t overflow;
     uint32_t fenced; /* a release fence was executed: relaxed stores order too */

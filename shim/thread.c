@@ -12,10 +12,14 @@ _Static_assert(sizeof(struct avmon_frame) == 24, "mirrored in tls.rs");
 _Static_assert(sizeof(struct avmon_tls) == 256, "mirrored in tls.rs");
 _Static_assert(offsetof(struct avmon_chunk, events) == 16, "mirrored in chunk.rs");
 
-static inline void push(struct avmon_frame *frame, uintptr_t inside, uintptr_t call, uintptr_t sp) {
+static inline void fill(struct avmon_frame *frame, uintptr_t inside, uintptr_t call, uintptr_t sp) {
     frame->inside = inside;
     frame->call = call;
     frame->sp = sp;
+}
+
+static inline void push(struct avmon_frame *frame, uintptr_t inside, uintptr_t call, uintptr_t sp) {
+    fill(frame, inside, call, sp);
     avmon_tls.top = frame + 1;
 }
 
@@ -54,7 +58,8 @@ static inline uintptr_t sp_at_entry(uintptr_t call, uintptr_t sp) {
 }
 
 /* An entry or exit that cannot be recorded now is told before the next event. */
-static __attribute__((noinline)) void record_entry(uintptr_t inside, uintptr_t call, uintptr_t sp) {
+AVMON_PRIVATE void avmon_record_entry(uintptr_t call) {
+    uintptr_t inside = (uintptr_t)__builtin_return_address(0), sp = (uintptr_t)__builtin_dwarf_cfa();
     struct avmon_tls *t = &avmon_tls;
     struct avmon_frame *frame = t->top;
     if (AVMON_UNLIKELY(t->gate != 0 || frame == t->end)) {
@@ -67,7 +72,7 @@ static __attribute__((noinline)) void record_entry(uintptr_t inside, uintptr_t c
     /* On the stack before it is filled: a signal handler pushes its own frames above it. */
     t->top = frame + 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    push(frame, inside, call, sp);
+    fill(frame, inside, call, sp);
     if (AVMON_LIKELY(ready)) {
         uint64_t depth = (uint64_t)(frame - t->base);
         uint64_t place = sp_at_entry(call, sp) >> 4 & 0xfffffff;
@@ -80,11 +85,7 @@ static __attribute__((noinline)) void record_entry(uintptr_t inside, uintptr_t c
 }
 
 AVMON_PRIVATE void avmon_func_entry(uintptr_t call) {
-    uintptr_t inside = (uintptr_t)__builtin_return_address(0), sp = (uintptr_t)__builtin_dwarf_cfa();
-    if (AVMON_UNLIKELY(avmon_recording != 0))
-        record_entry(inside, call, sp);
-    else
-        enter(inside, call, sp);
+    enter((uintptr_t)__builtin_return_address(0), call, (uintptr_t)__builtin_dwarf_cfa());
 }
 
 /* A pop below `low`, which is rare: most functions do not synchronise, and leave `low` at or under their frame. */
@@ -110,7 +111,7 @@ static inline void leave(void) {
         avmon_tls.top = top - 1;
 }
 
-static __attribute__((noinline)) void record_exit(void) {
+AVMON_PRIVATE void avmon_record_exit(void) {
     struct avmon_tls *t = &avmon_tls;
     struct avmon_frame *top = t->top;
     if (AVMON_UNLIKELY(t->gate != 0 || t->overflow != 0 || top == t->base)) {
@@ -129,12 +130,7 @@ static __attribute__((noinline)) void record_exit(void) {
     avmon_open_gate(t);
 }
 
-AVMON_PRIVATE void avmon_func_exit(void) {
-    if (AVMON_UNLIKELY(avmon_recording != 0))
-        record_exit();
-    else
-        leave();
-}
+AVMON_PRIVATE void avmon_func_exit(void) { leave(); }
 
 /*
  * A longjmp leaves functions without their exit hooks. glibc keeps the target's stack pointer in slot 6 of the

@@ -6,6 +6,8 @@
 /// argument after the N that the program passed. A jump leaves no frame of ours on the stack: an implementation
 /// in the C shim can be unwound through (cancellation, exceptions), which a Rust frame would not survive.
 /// `name => implementation` is the plain jump, for those that do not need the caller's address.
+/// `name in a recording => implementation` returns at once without a recording, and `name => implementation, in a recording =>
+/// other` has one for either case. The hottest hooks are such: they look at the switch here, and their jump is the branch on it.
 macro_rules! exports {
     (pub const $table:ident; $($rest:tt)*) => {
         exports!(@each [] $table $($rest)*);
@@ -29,6 +31,33 @@ macro_rules! exports {
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!("jmp {target}", target = sym $target)
+        }
+        exports!(@each [$($done)* $name] $table $($rest)*);
+    };
+    (@each [$($done:ident)*] $table:ident $name:ident in a recording => $target:path; $($rest:tt)*) => {
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "cmp dword ptr [rip + avmon_recording], 0",
+                "jne {target}",
+                "ret",
+                target = sym $target,
+            )
+        }
+        exports!(@each [$($done)* $name] $table $($rest)*);
+    };
+    (@each [$($done:ident)*] $table:ident $name:ident => $target:path, in a recording => $other:path; $($rest:tt)*) => {
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "cmp dword ptr [rip + avmon_recording], 0",
+                "jne {other}",
+                "jmp {target}",
+                target = sym $target,
+                other = sym $other,
+            )
         }
         exports!(@each [$($done)* $name] $table $($rest)*);
     };

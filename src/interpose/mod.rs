@@ -142,8 +142,8 @@ exports! {
 
 exports! {
     pub const FUNCTIONS;
-    __tsan_func_entry => shim::avmon_func_entry;
-    __tsan_func_exit => shim::avmon_func_exit;
+    __tsan_func_entry => shim::avmon_func_entry, in a recording => shim::avmon_record_entry;
+    __tsan_func_exit => shim::avmon_func_exit, in a recording => shim::avmon_record_exit;
 }
 
 /// Functions in front of which something happens, and that then run as if called directly: they do not return here,

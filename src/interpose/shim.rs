@@ -54,6 +54,8 @@ unsafe extern "C" {
     pub fn avmon_resolve_waits();
     pub fn avmon_func_entry();
     pub fn avmon_func_exit();
+    pub fn avmon_record_entry();
+    pub fn avmon_record_exit();
     pub fn avmon_before_longjmp();
     pub fn avmon_trampoline(record: *mut libc::c_void) -> *mut libc::c_void;
     pub fn avmon_trampoline_c11(record: *mut libc::c_void) -> libc::c_int;

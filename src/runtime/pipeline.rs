@@ -46,6 +46,10 @@ const _: () = assert!(size_of::<Chunk>() <= BYTES);
 /// So many chunks are worth the worker's while.
 const ENOUGH_TO_WAKE: usize = 4;
 
+/// A thread that had to wait goes on when one in so many of the chunks in transit has come back: for each alone, it and the worker
+/// would spend more time on waking each other than on the chunk.
+const FRACTION_TO_GO_ON: u32 = 4;
+
 /// Chunks are mapped this many at a time.
 const SLAB: usize = 16;
 
@@ -167,9 +171,10 @@ impl Pipeline {
     /// Gives a consumed chunk back.
     pub fn recycle(&self, chunk: &'static Chunk) {
         self.free_chunks().stack.push(chunk);
-        self.in_transit.fetch_sub(1, Ordering::Relaxed);
+        let in_transit = self.in_transit.fetch_sub(1, Ordering::Relaxed).saturating_sub(1);
         self.freed.fetch_add(1, Ordering::SeqCst);
-        if self.waiting.load(Ordering::SeqCst) != 0 {
+        let is_enough = in_transit <= self.most_in_transit - self.most_in_transit / FRACTION_TO_GO_ON;
+        if is_enough && self.waiting.load(Ordering::SeqCst) != 0 {
             futex::wake(&self.freed);
         }
     }

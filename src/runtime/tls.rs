@@ -25,7 +25,7 @@ pub struct Tls {
     pub chunk: *const Chunk,
     pub gate: u64,
     pub owes: u32,
-    pub branches: u32,
+    pub branches: u16,
     pub overflow: u64,
     pub fenced: u32,
     pub pending_count: u32,

@@ -23,13 +23,25 @@ pub struct OpenFunctions {
 }
 
 impl OpenFunctions {
-    /// What is open after these events.
+    /// What is open after these events. Goes through them backwards, because then what was entered and left again is never met at
+    /// a depth that matters: passing over it takes no decision that a processor could guess wrong.
     pub fn apply(&mut self, events: &[Event]) {
-        for event in events.iter().filter(|event| event.is_frame()) {
-            self.cut(event.depth());
-            if event.kind() == Some(Kind::Enter) {
-                self.frames.push(Frame { inside: event.object, call: event.pc });
+        let mut lowest = u32::MAX;
+        let mut still_open = Vec::new();
+        for event in events.iter().rev() {
+            if event.is_frame() & (event.depth() < lowest) {
+                lowest = event.depth();
+                if event.kind() == Some(Kind::Enter) {
+                    still_open.push(event);
+                }
             }
+        }
+        if lowest != u32::MAX {
+            self.cut(lowest);
+        }
+        for event in still_open.iter().rev() {
+            self.cut(event.depth());
+            self.frames.push(Frame { inside: event.object, call: event.pc });
         }
     }
 

@@ -88,7 +88,7 @@ pub extern "C" fn access(kind: Kind, size: u32, address: u64, pc: u64) {
     // SAFETY: the thread's own state; the gate is opened again behind the event.
     unsafe {
         if shut_gate(t) {
-            let branches = std::mem::take(&mut (*t).branches).min(u32::from(u16::MAX)) as u16;
+            let branches = std::mem::take(&mut (*t).branches);
             let [head, ..] = Event::access(kind, 0, size, branches, address, pc).words();
             access_slowly(head, address, pc);
         }

@@ -157,15 +157,13 @@ pub struct ChunkHeader {
     /// Bytes of the payload, unpacked and as stored.
     pub unpacked: u32,
     pub stored: u32,
-    /// How many of them, at the end, are not compressed.
-    pub plain: u32,
     pub payload_checksum: u32,
     /// The low half of the trace id.
     pub trace: u32,
 }
 
 impl ChunkHeader {
-    pub const BYTES: usize = 4 + 7 * 4 + 8 + 5 * 4 + 4;
+    pub const BYTES: usize = 4 + 7 * 4 + 8 + 4 * 4 + 4;
 
     #[must_use]
     pub fn encode(&self) -> [u8; Self::BYTES] {
@@ -182,7 +180,6 @@ impl ChunkHeader {
             .u64(self.before)
             .u32(self.unpacked)
             .u32(self.stored)
-            .u32(self.plain)
             .u32(self.payload_checksum)
             .u32(self.trace)
             .seal()
@@ -202,13 +199,11 @@ impl ChunkHeader {
             before: fields.u64(),
             unpacked: fields.u32(),
             stored: fields.u32(),
-            plain: fields.u32(),
             payload_checksum: fields.u32(),
             trace: fields.u32(),
         };
-        let is_possible = header.events <= MOST_EVENTS
-            && header.unpacked.max(header.stored) <= MOST_PAYLOAD
-            && header.plain <= header.unpacked.min(header.stored);
+        let is_possible =
+            header.events <= MOST_EVENTS && header.unpacked <= MOST_PAYLOAD && header.stored <= MOST_PAYLOAD;
         (magic == CHUNK_MAGIC && is_possible && is_sealed(bytes)).then_some(header)
     }
 
@@ -292,4 +287,4 @@ impl FrameHeader {
 }
 
 const _: () = assert!(FileHeader::BYTES == 28 && GivenUp::BYTES == 28 && CHUNKS_AT == 56);
-const _: () = assert!(ChunkHeader::BYTES == 64 && IndexEntry::BYTES == 48 && FrameHeader::BYTES == 12);
+const _: () = assert!(ChunkHeader::BYTES == 60 && IndexEntry::BYTES == 48 && FrameHeader::BYTES == 12);

@@ -412,16 +412,8 @@ impl Unpacker {
     ) -> Option<()> {
         // The header was checked: no more than a chunk can have.
         self.payload.resize(header.unpacked as usize, 0);
-        let plain = header.plain as usize;
-        let (packed, plain) = stored.split_at_checked(stored.len().checked_sub(plain)?)?;
-        let start = self.payload.len().checked_sub(plain.len())?;
-        let (start, end) = self.payload.split_at_mut_checked(start)?;
-        let unpacked = lz4_flex::block::decompress_into(packed, start).ok()?;
-        if unpacked != start.len() {
-            return None;
-        }
-        end.copy_from_slice(plain);
-        let mut rest = &self.payload[..];
+        let unpacked = lz4_flex::block::decompress_into(stored, &mut self.payload).ok()?;
+        let mut rest = self.payload.get(..unpacked).filter(|_| unpacked == header.unpacked as usize)?;
         stack.decode(&mut rest)?;
         self.decoder.decode(rest, header.events as usize, events).ok()?;
         (events.len() == header.events as usize).then_some(())

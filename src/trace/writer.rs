@@ -114,7 +114,6 @@ struct Lane {
     end: u64,
     events: u64,
     stack: OpenFunctions,
-    addresses: Addresses,
     thinning: thin::Thread,
 }
 
@@ -167,33 +166,6 @@ impl Files {
     }
 }
 
-/// Whether the addresses of a thread are worth the time that it takes to compress them. They are where it goes through memory in
-/// even steps, and hardly elsewhere.
-#[derive(Default)]
-struct Addresses {
-    /// Chunks until this is looked at again.
-    settled: u32,
-    repeat: bool,
-}
-
-impl Addresses {
-    /// So many chunks are taken to be like the one that was looked at.
-    const ALIKE: u32 = 32;
-
-    fn repeat(&mut self, addresses: &[u8], scratch: &mut [u8]) -> io::Result<bool> {
-        if self.settled == 0 {
-            self.settled = Addresses::ALIKE;
-            self.repeat = compress(addresses, scratch)? < addresses.len() / 2;
-        }
-        self.settled -= 1;
-        Ok(self.repeat)
-    }
-}
-
-fn compress(bytes: &[u8], into: &mut [u8]) -> io::Result<usize> {
-    lz4_flex::block::compress_into(bytes, into).map_err(io::Error::other)
-}
-
 /// Turns events into the bytes of a chunk. Its buffers are used again and again.
 struct Packer {
     /// `None`: nothing is left out.
@@ -216,30 +188,17 @@ impl Packer {
                 &self.kept
             }
         };
-        let invalid = || io::Error::new(io::ErrorKind::InvalidInput, format!("a chunk of {} events", events.len()));
-        if kept.len() > MOST_EVENTS as usize {
-            return Err(invalid());
-        }
         self.payload.clear();
         lane.stack.encode(&mut self.payload);
-        let addresses = self.encoder.encode(kept, &mut self.payload);
+        self.encoder.encode(kept, &mut self.payload);
         lane.stack.apply(events);
-        let (rest, addresses) = self.payload.split_at(self.payload.len() - addresses);
         let room = lz4_flex::block::get_maximum_output_size(self.payload.len());
         self.chunk.resize(ChunkHeader::BYTES + room, 0);
-        let mut packed = &mut self.chunk[ChunkHeader::BYTES..];
-        let stored = if lane.addresses.repeat(addresses, packed)? {
-            compress(&self.payload, packed)?
-        } else {
-            header.plain = addresses.len() as u32;
-            let stored = compress(rest, packed)?;
-            packed = packed.get_mut(stored..stored + addresses.len()).ok_or_else(invalid)?;
-            packed.copy_from_slice(addresses);
-            stored + addresses.len()
-        };
+        let stored = lz4_flex::block::compress_into(&self.payload, &mut self.chunk[ChunkHeader::BYTES..])
+            .map_err(io::Error::other)?;
         self.chunk.truncate(ChunkHeader::BYTES + stored);
-        if self.payload.len().max(stored) > MOST_PAYLOAD as usize {
-            return Err(invalid());
+        if kept.len() > MOST_EVENTS as usize || self.payload.len().max(stored) > MOST_PAYLOAD as usize {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("a chunk of {} events", events.len())));
         }
         header.events = kept.len() as u32;
         header.published = events.len() as u32;

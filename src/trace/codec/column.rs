@@ -34,11 +34,6 @@ impl Column {
         self.len += length as usize;
     }
 
-    /// Writes numbers in a row. Where it is stays in a register, which is why it says at the end how far it got.
-    pub fn writer(&mut self) -> ColumnWriter<'_> {
-        ColumnWriter { len: self.len, column: self }
-    }
-
     #[inline(always)]
     pub fn varint(&mut self, mut number: u64) {
         while number >= 0x80 {
@@ -54,28 +49,6 @@ impl Column {
     }
 }
 
-pub struct ColumnWriter<'a> {
-    column: &'a mut Column,
-    len: usize,
-}
-
-impl ColumnWriter<'_> {
-    /// The `length` low bytes of a number.
-    #[inline(always)]
-    pub fn low_bytes(&mut self, number: u64, length: u8) {
-        self.column.bytes[self.len..self.len + size_of::<u64>()].copy_from_slice(&number.to_le_bytes());
-        self.len += length as usize;
-    }
-
-    pub fn finish(self) {
-        self.column.len = self.len;
-    }
-}
-
-/// By a length: the bits of a number that has so many bytes.
-const LOW_BYTES: [u64; 9] =
-    [0, 0xff, 0xffff, 0xff_ffff, 0xffff_ffff, 0xff_ffff_ffff, 0xffff_ffff_ffff, u64::MAX >> 8, u64::MAX];
-
 /// What is left to read of a column. Reading past its end gives `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rest<'a>(pub &'a [u8]);
@@ -88,12 +61,11 @@ impl<'a> Rest<'a> {
         Some(byte)
     }
 
-    /// A number of at most eight bytes.
     #[inline(always)]
     pub fn low_bytes(&mut self, length: u8) -> Option<u64> {
         let length = length as usize;
         let number = if let Some(word) = self.0.first_chunk() {
-            u64::from_le_bytes(*word) & LOW_BYTES[length]
+            u64::from_le_bytes(*word) & (u64::MAX >> (64 - 8 * length))
         } else {
             let mut word = [0; size_of::<u64>()];
             word[..length].copy_from_slice(self.0.get(..length)?);

@@ -3,15 +3,14 @@
 use std::fmt;
 
 use super::column::Rest;
-use super::model::{Class, Locations, Stripes};
-use super::{COLUMNS, Code, NO_ROOM, unzigzag};
+use super::model::{Class, Location, Model, Position};
+use super::{COLUMNS, SURPRISE, address, place, unzigzag};
 use crate::event::Event;
 
 /// Decodes chunks, one after the other. Keeps nothing but its buffers between them.
 #[derive(Debug, Default)]
 pub struct Decoder {
-    locations: Locations,
-    stripes: Stripes,
+    model: Model,
 }
 
 /// Why bytes are not those of a chunk.
@@ -25,6 +24,8 @@ pub enum DecodeError {
     Leftover,
     /// They name a location that was never introduced.
     UnknownLocation,
+    /// They use a code that has no meaning.
+    UnknownCode,
 }
 
 impl fmt::Display for DecodeError {
@@ -36,21 +37,17 @@ impl fmt::Display for DecodeError {
             DecodeError::Truncated => f.write_str("ends too early"),
             DecodeError::Leftover => f.write_str("goes on behind its last event"),
             DecodeError::UnknownLocation => f.write_str("names a code location that it never introduced"),
+            DecodeError::UnknownCode => f.write_str("uses a code without a meaning"),
         }
     }
 }
 
 impl std::error::Error for DecodeError {}
 
-/// Bytes of a code.
-const CODE: u64 = 2;
-
-/// The columns that not every event takes from.
-struct Tail<'a> {
-    numbers: Rest<'a>,
-    locations: Rest<'a>,
+struct Columns<'a> {
     addresses: Rest<'a>,
-    /// The code location of the newest location.
+    locations: Rest<'a>,
+    numbers: Rest<'a>,
     newest: u64,
 }
 
@@ -67,75 +64,141 @@ impl Decoder {
         for size in &mut sizes {
             *size = rest.varint().ok_or(DecodeError::Truncated)?;
         }
-        if sizes[0] / CODE > most as u64 {
-            return Err(DecodeError::TooMany { events: sizes[0] / CODE });
+        if sizes[0] > most as u64 {
+            return Err(DecodeError::TooMany { events: sizes[0] });
         }
         let mut column = |size: u64| usize::try_from(size).ok().and_then(|size| rest.take(size));
-        let [Some(codes), Some(numbers), Some(locations), Some(addresses)] = sizes.map(&mut column) else {
+        let [Some(codes), Some(addresses), Some(locations), Some(numbers)] = sizes.map(&mut column) else {
             return Err(DecodeError::Truncated);
         };
-        let mut tail = Tail { numbers, locations, addresses, newest: 0 };
-        self.locations.reset();
-        self.stripes.reset();
-        let (codes, half_code) = codes.0.as_chunks();
-        out.reserve(codes.len());
-        for &code in codes {
-            out.push(self.event(Code::from_bytes(code), &mut tail)?);
+        let mut columns = Columns { addresses, locations, numbers, newest: 0 };
+        self.model.reset();
+        out.reserve(codes.0.len());
+        let mut at = Position::default();
+        for &code in codes.0 {
+            at = self.event(at, code, &mut columns, out)?;
         }
-        let ends = [rest, tail.numbers, tail.locations, tail.addresses, Rest(half_code)];
+        let ends = [rest, columns.addresses, columns.locations, columns.numbers];
         if ends.iter().all(Rest::is_empty) { Ok(()) } else { Err(DecodeError::Leftover) }
     }
 
+    /// Appends the next event; returns where the thread is then.
     #[inline(always)]
-    fn event(&mut self, code: Code, tail: &mut Tail) -> Result<Event, DecodeError> {
-        let Some(location) = self.locations.all().get_mut(code.location as usize) else {
-            return self.unknown(code, tail);
-        };
-        let distance = tail.addresses.low_bytes(Code::BYTES[code.length as usize]).ok_or(DecodeError::Truncated)?;
-        let object = location.last.wrapping_add(unzigzag(distance));
-        location.last = object;
-        let mut number = u64::from(code.number);
-        if number == NO_ROOM {
-            number = tail.numbers.varint().ok_or(DecodeError::Truncated)?;
+    fn event(
+        &mut self,
+        at: Position,
+        code: u8,
+        columns: &mut Columns,
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
+        let index = self.place(at.here, code >> place::SHIFT, columns)?;
+        let location = self.model.find(index).ok_or(DecodeError::UnknownLocation)?;
+        if !location.is_access() {
+            return self.other(at, code, index, columns, out);
+        }
+        let object = address(code & address::MASK, location, at.address, columns)?;
+        if code & SURPRISE != 0 {
+            location.number = surprise(location.number, Class::Access, columns)?;
+        }
+        location.learn(object, at.address);
+        let head = location.key | location.number << Class::Access.shift();
+        out.push(Event::from_words([head, object, location.pc]));
+        Ok(Position { here: index, address: object })
+    }
+
+    /// Anything but a plain access.
+    #[inline(never)]
+    fn other(
+        &mut self,
+        at: Position,
+        code: u8,
+        index: u32,
+        columns: &mut Columns,
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
+        let location = self.model.location(index);
+        if location.is_empty() {
+            return Err(DecodeError::UnknownLocation);
         }
         let (pc, key) = (location.pc, location.key);
         let class = Class::of(key);
-        match class {
-            Class::Access | Class::Counted => {}
-            // What is not zero is damaged.
-            Class::Frame => number = 0,
-            Class::Ordered => number = self.stripes.number(key, object, number),
-            Class::Raw => return Err(DecodeError::UnknownLocation),
+        if class == Class::Raw {
+            return self.raw(at, index, columns, out);
         }
-        Ok(Event::from_words([key | number << class.number_shift(), object, pc]))
+        let object = address(code & address::MASK, location, at.address, columns)?;
+        let mut number = self.model.number(class, index, object);
+        if code & SURPRISE != 0 {
+            number = surprise(number, class, columns)?;
+        }
+        out.push(Event::from_words([key | number << class.shift(), object, pc]));
+        Ok(self.model.learn(at.address, class, index, object, number))
     }
 
-    /// An event at a new location, or at none.
+    #[inline(always)]
+    fn place(&mut self, here: u32, place: u8, columns: &mut Columns) -> Result<u32, DecodeError> {
+        let [first, second] = self.model.expected(here);
+        let index = match place {
+            place::FIRST => first,
+            place::SECOND => second,
+            place::KNOWN => {
+                let index = columns.locations.varint().ok_or(DecodeError::Truncated)?;
+                u32::try_from(index).map_err(|_| DecodeError::UnknownLocation)?
+            }
+            _ => self.introduce(columns).ok_or(DecodeError::Truncated)?,
+        };
+        if place != place::FIRST {
+            self.model.expect(here, index);
+        }
+        Ok(index)
+    }
+
+    #[inline(never)]
+    fn introduce(&mut self, columns: &mut Columns) -> Option<u32> {
+        let key = columns.locations.varint()?;
+        let key = Class::of(key).key(key);
+        columns.newest = columns.newest.wrapping_add(unzigzag(columns.locations.varint()?));
+        Some(self.model.add(columns.newest, key))
+    }
+
     #[cold]
-    fn unknown(&mut self, code: Code, tail: &mut Tail) -> Result<Event, DecodeError> {
-        if code == Code::SPELT_OUT {
-            return tail.spelt_out().ok_or(DecodeError::Truncated);
-        }
-        if code.location as usize != self.locations.all().len() {
-            return Err(DecodeError::UnknownLocation);
-        }
-        let (pc, key) = tail.introduce().ok_or(DecodeError::Truncated)?;
-        self.locations.add(pc, key).ok_or(DecodeError::UnknownLocation)?;
-        self.event(code, tail)
+    fn raw(
+        &mut self,
+        at: Position,
+        index: u32,
+        columns: &mut Columns,
+        out: &mut Vec<Event>,
+    ) -> Result<Position, DecodeError> {
+        let key = self.model.location(index).key;
+        let mut word = || columns.numbers.varint().ok_or(DecodeError::Truncated);
+        let (number, object, pc) = (word()?, word()?, word()?);
+        out.push(Event::from_words([key | number << Class::Raw.shift(), object, pc]));
+        Ok(self.model.learn(at.address, Class::Raw, index, 0, 0))
     }
 }
 
-impl Tail<'_> {
-    /// What names a new location.
-    fn introduce(&mut self) -> Option<(u64, u64)> {
-        let key = self.locations.varint()?;
-        self.newest = self.newest.wrapping_add(unzigzag(self.locations.varint()?));
-        Some((self.newest, key & Class::of(key).key_mask()))
+#[inline(always)]
+fn address(by: u8, location: &Location, before: u64, columns: &mut Columns) -> Result<u64, DecodeError> {
+    let [by_stride, by_offset] = location.addresses(before);
+    match by {
+        address::STRIDE => Ok(by_stride),
+        address::OFFSET => Ok(by_offset),
+        address::DISTANCE..address::CODES => {
+            let code = by - address::DISTANCE;
+            let lengths = address::LENGTHS.len() as u8;
+            let (form, length) = (code / lengths, code % lengths);
+            let value = columns.addresses.low_bytes(address::LENGTHS[length as usize]);
+            let distance =
+                unzigzag(value.ok_or(DecodeError::Truncated)?) << if form & 1 == 1 { address::WORD } else { 0 };
+            Ok(location.origins(before)[form as usize / 2].wrapping_add(distance))
+        }
+        _ => Err(DecodeError::UnknownCode),
     }
+}
 
-    fn spelt_out(&mut self) -> Option<Event> {
-        let [head, object] = [self.numbers.varint()?, self.numbers.varint()?];
-        let pc = self.newest.wrapping_add(unzigzag(self.numbers.varint()?));
-        Some(Event::from_words([head, object, pc]))
-    }
+/// A number that is not the expected one.
+#[inline(always)]
+fn surprise(expected: u64, class: Class, columns: &mut Columns) -> Result<u64, DecodeError> {
+    let distance = columns.numbers.varint().ok_or(DecodeError::Truncated)?;
+    // Only damaged bytes make a number that is too large for its place.
+    Ok(expected.wrapping_add(unzigzag(distance)) & (u64::MAX >> class.shift()))
 }

@@ -1,25 +1,19 @@
 //! Events to bytes.
 
 use super::column::{Column, VARINT};
-use super::model::{Class, Locations, Stripes};
-use super::{COLUMNS, Code, FAR, NO_ROOM, zigzag};
-use crate::event::{Event, Kind};
+use super::model::{Class, Location, Model, Position};
+use super::{COLUMNS, SURPRISE, address, place, zigzag};
+use crate::event::Event;
 
 /// Encodes chunks, one after the other. Keeps nothing but its buffers between them.
 #[derive(Debug, Default)]
 pub struct Encoder {
+    model: Model,
     index: Index,
-    stripes: Stripes,
     codes: Vec<u8>,
-    tail: Tail,
-}
-
-/// The columns that not every event adds to.
-#[derive(Debug, Default)]
-struct Tail {
-    numbers: Column,
-    locations: Column,
     addresses: Column,
+    locations: Column,
+    numbers: Column,
     /// The code location of the newest location: others are mostly near.
     newest: u64,
 }
@@ -30,22 +24,29 @@ impl Encoder {
         Encoder::default()
     }
 
-    /// Appends the bytes of one chunk to `out`. Returns how many of them, at the end, are addresses: these repeat less than the
-    /// rest.
-    pub fn encode(&mut self, events: &[Event], out: &mut Vec<u8>) -> usize {
-        self.index.reset();
-        self.stripes.reset();
-        self.tail.reset(events.len());
-        self.codes.resize(events.len() * size_of::<u16>(), 0);
-        if is_x86_feature_detected!("lzcnt") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") {
-            // SAFETY: the processor has just said that it can.
-            unsafe { self.tell_all_quickly(events) };
-        } else {
-            self.tell_all(events);
+    /// Appends the bytes of one chunk to `out`.
+    pub fn encode(&mut self, events: &[Event], out: &mut Vec<u8>) {
+        self.model.reset();
+        self.index.reset(events.len());
+        self.newest = 0;
+        self.codes.clear();
+        self.codes.resize(events.len(), 0);
+        self.addresses.reset(events.len() * size_of::<u64>());
+        self.locations.reset(events.len() * 2 * VARINT);
+        self.numbers.reset(events.len() * 3 * VARINT);
+        let mut codes = std::mem::take(&mut self.codes);
+        let mut at = Position::default();
+        for (event, code) in events.iter().zip(&mut codes) {
+            let [head, object, pc] = event.words();
+            (*code, at) = if event.is_plain_access() {
+                self.access(at, head, object, pc)
+            } else {
+                self.other(at, head, object, pc)
+            };
         }
-        let [numbers, locations, addresses] =
-            [&self.tail.numbers, &self.tail.locations, &self.tail.addresses].map(Column::written);
-        let columns: [&[u8]; COLUMNS] = [&self.codes, numbers, locations, addresses];
+        self.codes = codes;
+        let [addresses, locations, numbers] = [&self.addresses, &self.locations, &self.numbers].map(Column::written);
+        let columns: [&[u8]; COLUMNS] = [&self.codes, addresses, locations, numbers];
         let mut sizes = Column::default();
         sizes.reset(COLUMNS * VARINT);
         for column in columns {
@@ -55,167 +56,164 @@ impl Encoder {
         for column in columns {
             out.extend_from_slice(column);
         }
-        addresses.len()
-    }
-
-    /// The same for processors that count leading zeros at once, as all of the last ten years do. A fifth less time.
-    #[target_feature(enable = "lzcnt,bmi1,bmi2")]
-    fn tell_all_quickly(&mut self, events: &[Event]) {
-        self.tell_all(events);
     }
 
     #[inline(always)]
-    fn tell_all(&mut self, events: &[Event]) {
-        let (codes, _) = self.codes.as_chunks_mut();
-        let mut done = 0;
-        loop {
-            done += usual(&events[done..], &mut codes[done..], &mut self.index, &mut self.tail.addresses);
-            let Some(event) = events.get(done) else { break };
-            codes[done] = unusual(event, &mut self.index, &mut self.stripes, &mut self.tail).to_bytes();
-            done += 1;
+    fn access(&mut self, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
+        let (index, place) = self.place(at.here, pc, Class::Access.key(head));
+        let location = self.model.location(index);
+        let number = head >> Class::Access.shift();
+        let surprise = number.wrapping_sub(location.number);
+        let by = address(location, at.address, object, &mut self.addresses);
+        location.learn(object, at.address);
+        location.number = number;
+        let code = place << place::SHIFT | by | self.surprise(surprise);
+        (code, Position { here: index, address: object })
+    }
+
+    /// Anything but a plain access.
+    #[inline(never)]
+    fn other(&mut self, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
+        match Class::of(head) {
+            Class::Enter => self.known(Class::Enter, at, head, object, pc),
+            Class::Leave => self.known(Class::Leave, at, head, object, pc),
+            Class::Ordered => self.known(Class::Ordered, at, head, object, pc),
+            Class::Access | Class::Counted => self.known(Class::Counted, at, head, object, pc),
+            Class::Raw => self.raw(at, head, object, pc),
         }
     }
-}
 
-/// Tells accesses and functions that are entered and left, as long as their locations are known and all of them fits into
-/// codes and addresses. Returns how many. This is where the time goes, so there is nothing in it that not every event needs.
-#[inline(always)]
-fn usual(events: &[Event], codes: &mut [[u8; 2]], index: &mut Index, addresses: &mut Column) -> usize {
-    let (newest, locations) = (&*index.newest, index.locations.all());
-    let mut addresses = addresses.writer();
-    let mut done = 0;
-    for (event, code) in events.iter().zip(codes) {
-        let [head, object, pc] = event.words();
-        let mask = USUAL[head as u8 as usize];
-        let key = head & mask;
-        let location = newest[slot_of(pc, key)];
-        let number = (head & !mask) >> 48;
-        let Some(known) = locations.get_mut(location as usize) else { break };
-        if mask == 0 || known.pc != pc || known.key != key || number >= NO_ROOM {
-            break;
+    /// An event of a class that has locations. Written out for each class, since they differ in every step.
+    #[inline(always)]
+    fn known(&mut self, class: Class, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
+        let (index, place) = self.place(at.here, pc, class.key(head));
+        let number = head >> class.shift();
+        let surprise = number.wrapping_sub(self.model.number(class, index, object));
+        let by = address(self.model.location(index), at.address, object, &mut self.addresses);
+        let code = place << place::SHIFT | by | self.surprise(surprise);
+        (code, self.model.learn(at.address, class, index, object, number))
+    }
+
+    /// Tells how far a number is from the expected one, if it is another.
+    #[inline(always)]
+    fn surprise(&mut self, surprise: u64) -> u8 {
+        if surprise == 0 {
+            return 0;
         }
-        let distance = zigzag(object.wrapping_sub(known.last));
-        if distance >= FAR {
-            break;
+        self.numbers.varint(zigzag(surprise));
+        SURPRISE
+    }
+
+    /// Finds the location of an event, and says how that is told.
+    #[inline(always)]
+    fn place(&mut self, here: u32, pc: u64, key: u64) -> (u32, u8) {
+        let [first, second] = self.model.expected(here);
+        if self.model.location(first).is(pc, key) {
+            return (first, place::FIRST);
         }
-        known.last = object;
-        let length = length_of(distance);
-        addresses.low_bytes(distance, length);
-        *code = Code { location, length, number: number as u8 }.to_bytes();
-        done += 1;
-    }
-    addresses.finish();
-    done
-}
-
-/// By the code of a kind: the part of the head that belongs to the location, if the event can be a usual one.
-static USUAL: [u64; 256] = {
-    let mut masks = [0; 256];
-    masks[Kind::Read as usize] = Class::Access.key_mask();
-    masks[Kind::Write as usize] = Class::Access.key_mask();
-    masks[Kind::Enter as usize] = Class::Frame.key_mask();
-    masks[Kind::Leave as usize] = Class::Frame.key_mask();
-    masks
-};
-
-/// Bytes of a distance that is not [`FAR`].
-#[inline(always)]
-fn length_of(distance: u64) -> u8 {
-    (64 - distance.leading_zeros()).div_ceil(8) as u8
-}
-
-/// Tells any event.
-#[inline(never)]
-fn unusual(event: &Event, index: &mut Index, stripes: &mut Stripes, tail: &mut Tail) -> Code {
-    let [head, object, pc] = event.words();
-    let class = Class::of(head);
-    let key = head & class.key_mask();
-    let location = if class == Class::Raw { None } else { index.find(pc, key, tail) };
-    let Some(location) = location else {
-        tail.numbers.varint(head);
-        tail.numbers.varint(object);
-        tail.numbers.varint(zigzag(pc.wrapping_sub(tail.newest)));
-        return Code::SPELT_OUT;
-    };
-    let last = std::mem::replace(&mut index.locations[location].last, object);
-    let distance = zigzag(object.wrapping_sub(last));
-    let length = if distance < FAR { length_of(distance) } else { Code::FAR };
-    tail.addresses.low_bytes(distance, Code::BYTES[length as usize]);
-    let mut number = (head & !class.key_mask()) >> class.number_shift();
-    if class == Class::Ordered {
-        number = stripes.distance(key, object, number);
-    }
-    if number >= NO_ROOM {
-        tail.numbers.varint(number);
-        number = NO_ROOM;
-    }
-    Code { location, length, number: number as u8 }
-}
-
-impl Tail {
-    fn reset(&mut self, events: usize) {
-        self.newest = 0;
-        self.numbers.reset(events * 3 * VARINT);
-        self.locations.reset(events * 2 * VARINT);
-        self.addresses.reset(events * size_of::<u64>());
+        let (index, place) =
+            if self.model.location(second).is(pc, key) { (second, place::SECOND) } else { self.look_up(pc, key) };
+        self.model.expect(here, index);
+        (index, place)
     }
 
-    /// Tells what names a new location.
-    fn introduce(&mut self, pc: u64, key: u64) {
+    #[inline(never)]
+    fn look_up(&mut self, pc: u64, key: u64) -> (u32, u8) {
+        let slot = match self.index.find(pc, key, &mut self.model) {
+            Ok(index) => {
+                self.locations.varint(u64::from(index));
+                return (index, place::KNOWN);
+            }
+            Err(slot) => slot,
+        };
         self.locations.varint(key);
         self.locations.varint(zigzag(pc.wrapping_sub(self.newest)));
         self.newest = pc;
+        let index = self.model.add(pc, key);
+        self.index.put(slot, index);
+        (index, place::NEW)
+    }
+
+    /// An event without a location: all of it goes with the numbers.
+    #[cold]
+    fn raw(&mut self, at: Position, head: u64, object: u64, pc: u64) -> (u8, Position) {
+        let (index, place) = self.place(at.here, 0, Class::Raw.key(head));
+        for word in [head >> Class::Raw.shift(), object, pc] {
+            self.numbers.varint(word);
+        }
+        (place << place::SHIFT, self.model.learn(at.address, Class::Raw, index, 0, 0))
     }
 }
 
-/// Finds locations by what names them.
-#[derive(Debug)]
-struct Index {
-    locations: Locations,
-    /// By the hash of what names it: the newest location with that hash; 0 if there is none.
-    newest: Box<[u16; SLOTS]>,
-    /// By location: the one with the same hash that came before it.
-    older: Vec<u16>,
-}
-
-/// So many that two locations of a chunk rarely share one, and few enough to be cleared for every chunk.
-const SLOTS: usize = 4096;
-
+/// Tells an address, and returns how.
 #[inline(always)]
-fn slot_of(pc: u64, key: u64) -> usize {
-    let mixed = (pc ^ key).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (mixed >> (64 - SLOTS.trailing_zeros())) as usize
+fn address(location: &Location, before: u64, object: u64, column: &mut Column) -> u8 {
+    let [by_stride, by_offset] = location.addresses(before);
+    if object == by_stride {
+        return address::STRIDE;
+    }
+    if object == by_offset {
+        return address::OFFSET;
+    }
+    let [last, before] = location.origins(before);
+    let [from_last, from_before] = [last, before].map(|origin| zigzag(object.wrapping_sub(origin)));
+    // Only if it is much nearer: the way from one object to the next repeats more often than that from turn to turn.
+    let is_nearer = from_last < from_before >> NEARER;
+    let distance = object.wrapping_sub(if is_nearer { last } else { before });
+    let in_words = distance.trailing_zeros() >= address::WORD;
+    let value = zigzag(distance) >> if in_words { address::WORD } else { 0 };
+    let bytes = (64 - value.leading_zeros()).div_ceil(8);
+    let length = address::LENGTH_FOR[bytes as usize];
+    column.low_bytes(value, address::LENGTHS[length as usize]);
+    let form = u8::from(!is_nearer) * 2 + u8::from(in_words);
+    address::DISTANCE + form * address::LENGTHS.len() as u8 + length
 }
 
-impl Default for Index {
-    fn default() -> Index {
-        Index { locations: Locations::default(), newest: Box::new([0; SLOTS]), older: Vec::new() }
-    }
+/// A distance is so many bits shorter before it is worth a change of its origin.
+const NEARER: u32 = 6;
+
+/// Finds locations by what names them: open addressing, cleared by counting chunks.
+#[derive(Debug, Default)]
+struct Index {
+    slots: Vec<Slot>,
+    chunk: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    chunk: u32,
+    location: u32,
 }
 
 impl Index {
-    fn reset(&mut self) {
-        self.locations.reset();
-        self.newest.fill(0);
-        self.older.clear();
-        self.older.push(0);
+    /// Forgets all locations; there is room for more than `locations`.
+    fn reset(&mut self, locations: usize) {
+        let needed = (2 * locations).next_power_of_two().max(2);
+        self.chunk = self.chunk.wrapping_add(1);
+        if self.slots.len() < needed || self.chunk == 0 {
+            self.slots = vec![Slot::default(); needed.max(self.slots.len())];
+            self.chunk = 1;
+        }
     }
 
-    /// The location that has these names. A new one is told. `None` if it is new and there are no codes left.
-    fn find(&mut self, pc: u64, key: u64, tail: &mut Tail) -> Option<u16> {
-        let slot = slot_of(pc, key);
-        let mut location = self.newest[slot];
-        while location != 0 {
-            let known = self.locations[location];
-            if known.pc == pc && known.key == key {
-                return Some(location);
+    /// The location, or the slot that it would take.
+    fn find(&self, pc: u64, key: u64, model: &mut Model) -> Result<u32, usize> {
+        let hash = (pc ^ key.rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mask = self.slots.len() - 1;
+        let mut at = (hash >> 32) as usize & mask;
+        loop {
+            let slot = self.slots[at];
+            if slot.chunk != self.chunk {
+                return Err(at);
             }
-            location = self.older[location as usize];
+            if model.location(slot.location).is(pc, key) {
+                return Ok(slot.location);
+            }
+            at = (at + 1) & mask;
         }
-        let added = self.locations.add(pc, key)?;
-        tail.introduce(pc, key);
-        self.older.push(self.newest[slot]);
-        self.newest[slot] = added;
-        Some(added)
+    }
+
+    fn put(&mut self, slot: usize, location: u32) {
+        self.slots[slot] = Slot { chunk: self.chunk, location };
     }
 }

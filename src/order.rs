@@ -131,10 +131,15 @@ impl<B: AsRef<[Event]>> Merger<B> {
     /// that a thread waits with. Returns false if no thread waits. To be called only after [`Merger::drain`], when
     /// what is missing is known to be lost; what arrives too late after all goes out at once.
     pub fn skip_gap(&mut self) -> bool {
+        if self.pending == 0 {
+            return false;
+        }
         let gaps = self.stripes.iter().enumerate().filter(|(_, stripe)| stripe.first != NOBODY);
-        let distance = |stripe: &Stripe| self.queues[stripe.first as usize].awaited - stripe.next;
+        // Numbers of a damaged trace may be any.
+        let distance = |stripe: &Stripe| self.queues[stripe.first as usize].awaited.saturating_sub(stripe.next);
         let Some((index, _)) = gaps.min_by_key(|(_, stripe)| distance(stripe)) else { return false };
-        self.stripes[index].next = self.queues[self.stripes[index].first as usize].awaited;
+        let awaited = self.queues[self.stripes[index].first as usize].awaited;
+        self.stripes[index].next = self.stripes[index].next.max(awaited);
         self.wake(index);
         true
     }

@@ -20,7 +20,7 @@ use crate::trace::reader::Trace;
 use std::io::{self, IsTerminal as _};
 use std::iter::Peekable;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -55,11 +55,27 @@ pub struct Check {
 
 impl Check {
     pub fn execute(self) -> Result<ExitCode, Failure> {
-        let trace = recording::open(&self.trace)?;
+        let several = recording::processes(&self.trace);
+        if several.len() < 2 {
+            return self.check(&self.trace);
+        }
+        let mut worst = ExitCode::Success;
+        for process in &several {
+            super::print(format!("{}:\n", process.display()).as_bytes())?;
+            if self.check(process)? == ExitCode::Findings {
+                worst = ExitCode::Findings;
+            }
+        }
+        Ok(worst)
+    }
+
+    /// Checks the trace of one process.
+    fn check(&self, path: &Path) -> Result<ExitCode, Failure> {
+        let trace = recording::open(path)?;
         recording::warn(trace.problems());
         let options = self.options(trace.meta())?;
-        let found = if self.values { check_values(&trace) } else { self.check_rules(&trace, &options)? };
-        Ok(if found { ExitCode::Findings } else { ExitCode::Success })
+        let found = if self.values { check_values(&trace)? } else { self.check_rules(&trace, &options)? };
+        Ok(if found && options.exitcode != 0 { ExitCode::Findings } else { ExitCode::Success })
     }
 
     /// Those of the recorded run, then those of this command's environment and flags.
@@ -91,8 +107,8 @@ impl Check {
         let mut modules = RecordedModules(trace.modules().peekable());
         let progress = Progress::beside_output(io::stdout().is_terminal());
         let merged = recording::read_monitored(trace, progress, |thread, event| {
-            monitor.step(thread, event, &mut modules);
-            ControlFlow::Continue(())
+            let strong = monitor.step(thread, event, &mut modules);
+            if strong && options.halt_on_error { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         recording::warn(&merged.problems);
         let (meta::Totals { lost, unseen, .. }, duration_ms) =
@@ -119,32 +135,41 @@ impl<I: Iterator<Item = ModuleSnapshot>> Modules for RecordedModules<I> {
 const MOST_TOLD: u64 = 20;
 
 /// True if a read did not see the last write.
-fn check_values(trace: &Trace) -> bool {
+fn check_values(trace: &Trace) -> Result<bool, Failure> {
     let mut symbols = recording::symbols(trace, true);
     let mut values = Values::default();
     let mut wrong = 0;
+    let mut failed = None;
     let merged = recording::read(trace, Progress::beside_output(io::stdout().is_terminal()), |thread, event| {
         if let Some(mismatch) = values.step(thread, event) {
             wrong += 1;
             if wrong <= MOST_TOLD {
-                println!("{}", describe(&mismatch, &mut symbols));
+                let line = describe(&mismatch, &mut symbols) + "\n";
+                if let Err(failure) = super::print(line.as_bytes()) {
+                    failed = Some(failure);
+                    return ControlFlow::Break(());
+                }
             }
         }
         ControlFlow::Continue(())
     });
+    if let Some(failure) = failed {
+        return Err(failure);
+    }
     recording::warn(&merged.problems);
     if wrong > MOST_TOLD {
-        println!("and {} more", wrong - MOST_TOLD);
+        super::print(format!("and {} more\n", wrong - MOST_TOLD).as_bytes())?;
     }
+    let reads = counted(values.compared(), "read");
     match (values.compared(), wrong) {
         (0, _) => tell("warning", "no value was recorded; record with 'avmon record --values'"),
-        (compared, 0) => println!("all of {} saw the last write", counted(compared, "read")),
-        (compared, wrong) => println!(
-            "{wrong} of {} did not see the last write: there is a data race, or code that is not instrumented wrote",
-            counted(compared, "read")
-        ),
+        (_, 0) => drop(super::print(format!("all of {reads} saw the last write\n").as_bytes())?),
+        _ => drop(super::print(
+            format!("{wrong} of {reads} did not see the last write: there is a data race, or code that is not instrumented wrote\n")
+                .as_bytes(),
+        )?),
     }
-    wrong > 0
+    Ok(wrong > 0)
 }
 
 fn describe(mismatch: &Mismatch, symbols: &mut Symbols) -> String {

@@ -182,7 +182,8 @@ fn forgotten_run(error: &clap::Error, arguments: &[OsString]) -> Option<String> 
 
 /// One line on stderr, in the form that all messages of avmon have.
 fn tell(level: &str, text: &str) {
-    eprintln!("avmon: {level}: {text}");
+    // Nowhere to tell that stderr is gone.
+    let _ = writeln!(io::stderr(), "avmon: {level}: {text}");
 }
 
 /// Prints the result of a command.

@@ -13,7 +13,7 @@ use crate::trace::thin::Dropped;
 use clap::Args;
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{self, Path, PathBuf};
@@ -77,7 +77,9 @@ fn exclusion(text: &str) -> Result<String, String> {
 }
 
 impl Record {
-    pub fn execute(self) -> Result<ExitCode, Failure> {
+    pub fn execute(mut self) -> Result<ExitCode, Failure> {
+        // Without a slash at the end, which would be in the way of the old recording's name.
+        self.output = self.output.components().collect();
         let output = self.output.to_string_lossy();
         let size = self.max_size.map(|size| size.to_string());
         let mut own = vec![("trace_path", &*output)];
@@ -132,15 +134,20 @@ impl Record {
         }
         let (processes, threads) = (counted_processes(traces.len()), counted(threads, "thread"));
         let (events, bytes) = (counted(events, "event"), size(bytes));
-        eprintln!("avmon: the trace is {output}: {processes}, {threads}, {events} in {bytes}{}", left_out(dropped));
+        say(&format!("the trace is {output}: {processes}, {threads}, {events} in {bytes}{}", left_out(dropped)));
         for trace in &traces {
             for warning in warnings(trace) {
                 tell("warning", &warning);
             }
         }
         let next = if traces.len() == 1 { &self.output } else { own.unwrap_or(&self.output) };
-        eprintln!("avmon: 'avmon info {}' tells more", next.display());
+        say(&format!("'avmon info {}' tells more", next.display()));
     }
+}
+
+fn say(text: &str) {
+    // The program's status is what counts, also when nobody reads this.
+    let _ = writeln!(io::stderr(), "avmon: {text}");
 }
 
 fn counted_processes(count: usize) -> String {

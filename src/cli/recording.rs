@@ -8,8 +8,8 @@ use crate::options::Options;
 use crate::report::image;
 use crate::report::modules::ModuleMap;
 use crate::report::symbols::Symbols;
-use crate::trace::meta;
 use crate::trace::reader::{self, Merged, Problem, Trace};
+use crate::trace::{meta, slots, writer};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -26,14 +26,18 @@ pub fn open(path: &Path) -> Result<Trace, Failure> {
 /// The traces in a directory of `avmon record`, one for each process, oldest process id first.
 pub fn processes(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| path.join(meta::META).is_file()).collect();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| is_trace(path)).collect();
     found.sort_by_key(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (pid, time) = name.split_once('.').unwrap_or((&name, "0"));
         (pid.parse().unwrap_or(u64::MAX), time.parse().unwrap_or(u64::MAX))
     });
     found
+}
+
+/// A program that was killed at once may have left any of these.
+fn is_trace(path: &Path) -> bool {
+    [meta::META, slots::SLOTS, writer::STREAMS].iter().any(|name| path.join(name).exists())
 }
 
 /// Names for the addresses of a trace. Where two modules lay at one address in turn, the later one is named.

@@ -5,6 +5,7 @@ use super::real::{self, Object};
 use super::shim;
 use crate::event::{Kind, ThreadId};
 use crate::runtime::registry::{self, Record};
+use crate::runtime::stack::Given;
 use crate::runtime::state;
 use crate::runtime::{self, process, record, tls};
 use libc::{c_char, c_int, pthread_attr_t, pthread_t};
@@ -17,6 +18,7 @@ unsafe fn create(
     thread: *mut pthread_t,
     routine: Object,
     argument: Object,
+    attributes: *const pthread_attr_t,
     pc: u64,
     create: impl FnOnce(Option<&'static Record>) -> c_int,
 ) -> c_int {
@@ -26,7 +28,8 @@ unsafe fn create(
     if !state::is_running_here() || is_ours {
         return create(None);
     }
-    let child = registry::create(routine, argument);
+    // SAFETY: the program's own attributes.
+    let child = registry::create(routine, argument, unsafe { Given::by(attributes) });
     let id = child.id;
     record(Kind::Fork, 0, u64::from(id), pc);
     let result = create(Some(child));
@@ -49,7 +52,7 @@ pub unsafe extern "C" fn pthread_create(
 ) -> c_int {
     // SAFETY: the program's own call, with our trampoline in front of its routine.
     unsafe {
-        create(thread, routine, argument, pc, |record| match record {
+        create(thread, routine, argument, attributes, pc, |record| match record {
             None => real::pthread_create()(thread, attributes, routine, argument),
             Some(record) => {
                 let trampoline = shim::avmon_trampoline as *mut libc::c_void;
@@ -63,7 +66,7 @@ pub unsafe extern "C" fn pthread_create(
 pub unsafe extern "C" fn thrd_create(thread: *mut pthread_t, routine: Object, argument: Object, pc: u64) -> c_int {
     // SAFETY: as above.
     unsafe {
-        create(thread, routine, argument, pc, |record| match record {
+        create(thread, routine, argument, std::ptr::null(), pc, |record| match record {
             None => real::thrd_create()(thread, routine, argument),
             Some(record) => {
                 let trampoline = shim::avmon_trampoline_c11 as *mut libc::c_void;

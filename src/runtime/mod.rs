@@ -19,7 +19,7 @@ mod recording;
 pub mod registry;
 pub mod signals;
 mod slabs;
-mod stack;
+pub mod stack;
 pub mod state;
 pub mod stripes;
 mod sync;

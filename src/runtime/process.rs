@@ -216,7 +216,11 @@ pub fn ending() -> (Option<i32>, Option<i32>) {
     }
 }
 
+/// The first one counts. Not that of a child of vfork, which has our memory and an end of its own.
 fn set_ending(ending: i32) {
+    if !state::is_armed_process() {
+        return;
+    }
     let _ = ENDING.compare_exchange(UNKNOWN, ending, Ordering::Relaxed, Ordering::Relaxed);
 }
 

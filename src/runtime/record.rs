@@ -257,7 +257,7 @@ unsafe extern "C" fn exchange_chunk(t: *mut Tls, blocked: &Blocked) -> bool {
         if adopted {
             put(t, Kind::Start, 0, 0, u64::from(record.id), 0);
             if is_recording() {
-                tell_stack(t, stack::bounds(blocked));
+                tell_stack(t, stack::bounds(record.stack, blocked));
             }
         }
         if (*t).lost != 0 {
@@ -291,7 +291,7 @@ pub fn begin_thread(start_routine: u64) {
         unsafe {
             put(t, Kind::Start, 0, 0, u64::from((*(*t).record).id), start_routine);
             if is_recording() {
-                tell_stack(t, stack::bounds(&Blocked::new()));
+                tell_stack(t, stack::bounds((*(*t).record).stack, &Blocked::new()));
             }
         }
     });

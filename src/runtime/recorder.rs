@@ -89,7 +89,7 @@ impl Recorder {
         self.writer.flush();
         if pipeline.has_fleeting_chunks() && !std::mem::replace(&mut self.is_fleeting, true) {
             say(
-                "avmon: the trace's file of chunks cannot grow (disk full, or a limit on file sizes); if the program is killed, its last events will be missing\n",
+                "avmon: the trace's file of chunks cannot grow (disk full, a limit on file sizes, or it is out of reach); if the program is killed, its last events will be missing\n",
             );
         }
     }

@@ -2,6 +2,7 @@
 
 use super::chunk::Chunk;
 use super::signals::Blocked;
+use super::stack::Given;
 use super::tls::{Tls, tls};
 use crate::event::ThreadId;
 use rustc_hash::FxHashMap;
@@ -22,6 +23,7 @@ pub struct Record {
     /// The thread's state, from its start to its end.
     pub tls: AtomicPtr<Tls>,
     serial: AtomicU32,
+    pub stack: Given,
 }
 
 // SAFETY: the two raw pointers are the program's, and only handed back to it in the new thread.
@@ -108,7 +110,12 @@ pub unsafe fn forget_all() {
     unsafe { (&raw const REGISTRY).cast_mut().write(Mutex::new(None)) };
 }
 
-fn new_record(id: Option<ThreadId>, routine: *mut libc::c_void, argument: *mut libc::c_void) -> &'static Record {
+fn new_record(
+    id: Option<ThreadId>,
+    routine: *mut libc::c_void,
+    argument: *mut libc::c_void,
+    stack: Given,
+) -> &'static Record {
     let mut registry = registry();
     // 0 is the main thread's.
     let registry = registry.get_or_insert_with(|| Registry {
@@ -128,14 +135,15 @@ fn new_record(id: Option<ThreadId>, routine: *mut libc::c_void, argument: *mut l
         open_chunk: AtomicPtr::default(),
         tls: AtomicPtr::default(),
         serial: AtomicU32::new(0),
+        stack,
     }));
     registry.threads.insert(id, record);
     record
 }
 
 /// The record of a thread that the calling thread is about to create.
-pub fn create(routine: *mut libc::c_void, argument: *mut libc::c_void) -> &'static Record {
-    new_record(None, routine, argument)
+pub fn create(routine: *mut libc::c_void, argument: *mut libc::c_void, stack: Given) -> &'static Record {
+    new_record(None, routine, argument, stack)
 }
 
 /// Ties a record to the calling thread.
@@ -178,7 +186,7 @@ pub unsafe fn adopt(t: *mut Tls) {
     debug_assert!(std::ptr::eq(t, tls()));
     // SAFETY: plain system calls.
     let is_main = unsafe { libc::getpid() == libc::gettid() };
-    let record = new_record(is_main.then_some(0), std::ptr::null_mut(), std::ptr::null_mut());
+    let record = new_record(is_main.then_some(0), std::ptr::null_mut(), std::ptr::null_mut(), Given::default());
     enter(record);
     super::process::watch_thread_end();
 }

@@ -1,5 +1,6 @@
 //! The memory that chunks lie in: anonymous, or in a recording a file of the trace, which outlives a killed program.
 
+use super::mapping;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -67,7 +68,7 @@ impl SlabFile {
             }
             let slab = if allocate(descriptor, offset, bytes) {
                 let (access, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED);
-                libc::mmap(std::ptr::null_mut(), bytes, access, shared, descriptor, offset as libc::off_t)
+                mapping::map(std::ptr::null_mut(), bytes, access, shared, descriptor, offset as libc::off_t)
             } else {
                 libc::MAP_FAILED
             };
@@ -104,18 +105,8 @@ fn allocate(descriptor: libc::c_int, offset: u64, bytes: usize) -> bool {
 }
 
 fn map_anonymous(bytes: usize) -> Option<Slab> {
-    // SAFETY: a new anonymous mapping.
-    let slab = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            bytes,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    (slab != libc::MAP_FAILED).then_some(slab)
+    let slab = mapping::map_anonymous(bytes);
+    (!slab.is_null()).then_some(slab)
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ static TAKEN_OVER: AtomicU64 = AtomicU64::new(0);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const SPINS: u32 = 64;
 const YIELDS: u32 = 64;
-const PAUSE: Duration = Duration::from_micros(50);
+const PAUSE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
 
 #[inline(always)]
 fn at(stripe: usize) -> &'static Stripe {
@@ -80,12 +80,20 @@ extern "C" fn wait_for(holder: &AtomicU32, me: u32) {
         } else if round < SPINS + YIELDS {
             std::thread::yield_now();
         } else if since.get_or_insert_with(Instant::now).elapsed() < LONGEST_WAIT && seen != me && is_alive(seen) {
-            std::thread::sleep(PAUSE);
+            pause();
         } else if holder.compare_exchange(seen, me, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             TAKEN_OVER.fetch_add(1, Ordering::Relaxed);
             return;
         }
     }
+}
+
+/// By a bare system call: the C library's is a point at which a cancelled thread ends, and an atomic operation is none.
+fn pause() {
+    let errno = Errno::save();
+    // SAFETY: an initialised time; what would be left of it is not asked for.
+    unsafe { libc::syscall(libc::SYS_nanosleep, &PAUSE, std::ptr::null_mut::<libc::timespec>()) };
+    errno.restore();
 }
 
 /// Whether there is a thread with this kernel id in this process.

@@ -3,7 +3,7 @@
 use super::slabs::{Slabs, file_size_limit};
 use super::{early, options, say, start_directory};
 use crate::report::json::{Start, strings};
-use crate::trace::meta::Meta;
+use crate::trace::meta::{META, Meta};
 use crate::trace::slots;
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -50,11 +50,14 @@ impl Recording {
             early_locks: early::take(),
             ..Meta::default()
         };
-        match make_chunks(&directory.join(slots::SLOTS), meta.trace_id) {
+        // Before anything is recorded, so that whatever is has a name, however soon the program is killed.
+        let made = check_size_limit(&meta).and_then(|()| meta.write(&directory));
+        match made.and_then(|()| make_chunks(&directory.join(slots::SLOTS), meta.trace_id)) {
             Ok(slabs) => Ok((Recording { directory, meta }, slabs)),
             Err(error) => {
                 // One by one, which takes no descriptor: there may be none left.
                 let _ = fs::remove_file(directory.join(slots::SLOTS));
+                let _ = fs::remove_file(directory.join(META));
                 let _ = fs::remove_dir(&directory);
                 Err(error)
             }
@@ -62,13 +65,17 @@ impl Recording {
     }
 }
 
+/// Writing beyond the limit on file sizes would get the program a deadly signal.
+fn check_size_limit(meta: &Meta) -> io::Result<()> {
+    let words = meta.arguments.iter().chain(&meta.environment).map(String::len).sum::<usize>();
+    // Every character may be escaped, every lock is two numbers.
+    let most = slots::SLOTS_AT + 6 * (words + meta.options.len() + meta.program.len()) + 64 * meta.early_locks.len();
+    if file_size_limit() < most as u64 { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
+}
+
 fn make_chunks(path: &Path, trace_id: u64) -> io::Result<Slabs> {
     let mut head = slots::head(trace_id).to_vec();
     head.resize(slots::SLOTS_AT, 0);
-    // Writing beyond the limit would get the program a deadly signal.
-    if file_size_limit() < head.len() as u64 {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
     fs::write(path, &head)?;
     Ok(Slabs::in_file(path, head.len() as u64))
 }

@@ -226,6 +226,8 @@ const LONGEST_POLL: Duration = Duration::from_millis(320);
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The same while the program waits for room. Then few threads run, and one that is in a hook gets its turn soon.
 const PATIENCE_UNDER_PRESSURE: Duration = Duration::from_millis(200);
+/// So many events that are held back are pressure too: in a recording their chunks are free again.
+const MOST_PENDING: usize = 1 << 21;
 /// At the end there is no time for that; but every thread that is in a hook needs its turn to leave it.
 const FINAL_TRIES: u32 = 100;
 /// Chunks taken before the worker looks at its requests again.
@@ -474,7 +476,7 @@ impl Worker {
         }
         let patience = if torn != self.torn_without_hole {
             SHORTEST_POLL
-        } else if self.pipeline.is_short() {
+        } else if self.pipeline.is_short() || self.merger.pending() > MOST_PENDING {
             PATIENCE_UNDER_PRESSURE
         } else {
             PATIENCE
@@ -509,6 +511,8 @@ impl Worker {
         } else {
             self.look_at_modules();
             self.take_all();
+            // The process may be about to become another program, and this thread to end with it.
+            self.keep_trace_up_to_date();
         }
         DONE.store(tickets, Ordering::Release);
         futex::wake(&DONE);

@@ -51,7 +51,8 @@ impl IndexWriter {
     }
 
     pub fn flush(&mut self) -> io::Result<()> {
-        self.file.write_all(&self.buffer)?;
+        // At its place: what a failed attempt left there is written over by the next one.
+        self.file.write_all_at(&self.buffer, self.end)?;
         self.end += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())

@@ -28,7 +28,7 @@ use crate::order::Merger;
 
 /// Events that stay in memory because others of their thread have to go first.
 const MOST_HELD: usize = 1 << 20;
-/// Events of the monitor's view that the journal may hold back: more than a live run with its bounded memory can.
+/// Events of the monitor's view that the journal may hold back; a live run loses patience far below.
 const MOST_PENDING: usize = 1 << 24;
 /// Threads that are read at the same time although nothing tells that they have begun.
 const MOST_LANES: usize = 1024;
@@ -251,6 +251,7 @@ impl Replay<'_, '_> {
         if info.follows_gap {
             // What was open before the gap may have been left in it.
             lane.late = LateFrames::new();
+            lane.view.push(Event::new(Kind::Leave, 0, 0, 0, 0));
             let open: Vec<Event> = lane.stream.stack().enters().collect();
             lane.late.split(&open, &mut lane.view);
         }

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::format::{FileHeader, FrameHeader, ORDER_MAGIC, VERSION};
@@ -99,9 +100,9 @@ impl JournalWriter {
         }
         let length = self.frame.len() as u32;
         let header = FrameHeader { length, records_checksum: crc32fast::hash(&self.frame) }.encode();
-        self.frame.splice(..0, header);
-        self.file.write_all(&self.frame)?;
-        self.bytes += self.frame.len() as u64;
+        // At its place: what a failed attempt left there is written over by the next one.
+        self.file.write_all_at(&[&header, &self.frame[..]].concat(), self.bytes)?;
+        self.bytes += header.len() as u64 + u64::from(length);
         self.frame.clear();
         Ok(())
     }

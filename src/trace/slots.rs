@@ -97,8 +97,9 @@ impl SlotReader {
         (used, broken)
     }
 
-    /// Appends the events of a slot, from its event `from` on. After a power cut, pages of the mapping may be missing: an event that
-    /// is all zeros or of no kind was never written, and nothing after it is trusted. How many were left out for that.
+    /// Appends the events of a slot, from its event `from` on. An event that is all zeros or of no kind was never written, and nothing
+    /// after it is trusted; how many were left out for that. When the machine stops, not only the program, a page of an older
+    /// chunk may be left in a slot, and cannot be told from a newer one.
     pub fn events(&mut self, slot: &Slot, from: u32, out: &mut Vec<Event>) -> u32 {
         let first = SLOTS_AT + EVENTS_AT + from as usize * size_of::<Event>();
         let at = slot.index.saturating_mul(self.size).saturating_add(first as u64);

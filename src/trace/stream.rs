@@ -170,7 +170,6 @@ impl<'a> Stream<'a> {
         loop {
             let piece = self.sought.take().or_else(|| self.next_piece())?;
             if self.load(&piece, events) {
-                copies::order(events);
                 self.last = Some(piece);
                 return Some(ChunkInfo {
                     serial: piece.serial(),
@@ -345,6 +344,7 @@ impl<'a> Stream<'a> {
             self.stack = self.stack_after_last(events);
         }
         let is_good = self.events_of(piece, events);
+        copies::order(events);
         self.follows_gap |= !is_good;
         is_good
     }

@@ -1,4 +1,4 @@
-//! What a recording leaves out: plain accesses that no analysis can miss. Everything else is kept.
+//! What a recording leaves out: plain accesses without which every ordered pair of locations is still there. Everything else is kept.
 //!
 //! **Stack.** An access to the thread's own stack, if the function that owns the place was entered and left in this chunk,
 //! and in between the thread did nothing but plain accesses and calls. The owner is the innermost open function whose stack
@@ -19,7 +19,8 @@
 //! **Excluded.** Accesses in code that the user does not want to hear about.
 //!
 //! The branches that a dropped access stood for are added to the thread's next access that is kept, so that the count between
-//! two kept accesses stays true.
+//! two kept accesses stays true. What is not kept is the smallest count between two locations, if that was between accesses in the
+//! middle of a repetition: who judges by it records with `trace_all`.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};

@@ -8,8 +8,8 @@
 //! Awaits are deferred to this thread's next recorded event and repeated ones are merged, so that a spinning thread
 //! does not flood the stream. Nothing of this thread is recorded in between, so no event loses its order by it.
 //!
-//! In a recording there are no signals and awaits: the operation itself is recorded, with its order, and its number is taken
-//! together with it. The analysis derives the rest.
+//! In a recording the operation itself is recorded, with its order, and its number is taken together with it; the analysis derives
+//! the signals and awaits. Only those of an acquire fence are told as here.
 //!
 //! A relaxed operation makes no order by itself. After a release fence it signals its address. A load that is not an
 //! acquire is remembered for an acquire fence, which awaits it: the fence of a reference count that reached zero

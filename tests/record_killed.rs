@@ -187,7 +187,10 @@ fn kill_once(program: &Path, seed: u64) -> Result<(), String> {
         return Err(format!("it ended by itself, with {end}"));
     }
     // The leader is gone; the others of its group may need a moment.
-    thread::sleep(Duration::from_millis(5));
+    // SAFETY: signal 0 only asks whether there is anybody.
+    while unsafe { libc::kill(-(child.id() as libc::pid_t), 0) } == 0 && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(1));
+    }
     let rows = progress.rows()?;
     if !is_early && rows.is_empty() {
         return Err("it never began".to_owned());
@@ -211,10 +214,13 @@ fn kill_once(program: &Path, seed: u64) -> Result<(), String> {
     }
 }
 
-/// Whether a problem is with a file that is not there yet, or was just made: its program was killed at that moment.
+/// Whether a problem is with a file that is not there yet, or was just made: its program was killed at that moment. What was recorded
+/// has a `meta.json`, which is made before the chunks.
 fn is_of_start(trace: &Path, problem: &str) -> bool {
     let file = problem.split(' ').next().unwrap_or_default().trim_end_matches(':');
-    let is_known = ["meta.json", "modules.jsonl", "order", "index"].contains(&file) || file.starts_with("streams/");
+    let is_known = ["chunks", "modules.jsonl", "order", "index"].contains(&file)
+        || file.starts_with("streams/")
+        || (file == "meta.json" && !trace.join("chunks").exists());
     is_known && fs::metadata(trace.join(file)).map_or(true, |data| data.len() == 0)
 }
 

@@ -75,7 +75,9 @@ impl Check {
         recording::warn(trace.problems());
         let options = self.options(trace.meta())?;
         let found = if self.values { check_values(&trace)? } else { self.check_rules(&trace, &options)? };
-        Ok(if found && options.exitcode != 0 { ExitCode::Findings } else { ExitCode::Success })
+        // What the program's exit code was to be is no matter of this command's.
+        let (_, own) = launch::options_after(vec![launch::inherited_options()], self.flags.settings())?;
+        Ok(if found && own.exitcode != 0 { ExitCode::Findings } else { ExitCode::Success })
     }
 
     /// Those of the recorded run, then those of this command's environment and flags.

@@ -197,7 +197,12 @@ fn an_atomic_operation_has_its_order_and_its_value() {
             (Kind::Value, 0),
             (Kind::AtomicUpdate, detail(4, 2)),
             (Kind::Value, 0),
+            // What is expected is read, and what was there instead written.
+            (Kind::Read, 0),
+            (Kind::Value, 0),
             (Kind::AtomicLoad, detail(0, 2)),
+            (Kind::Value, 0),
+            (Kind::Write, 0),
             (Kind::Value, 0),
             (Kind::Fence, 5),
         ]

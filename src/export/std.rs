@@ -3,12 +3,12 @@
 //! OP is one of `r(V)`, `w(V)`, `acq(L)`, `rel(L)`, `fork(T)`, `join(T)`, `begin`, `end`; LOC is the number of a code location.
 //! What this cannot say is said by what it can, so that neither order nor a race is added that was not there:
 //!
-//! - An access is one line for each variable that it touches; see [`cuts`].
+//! - An access is one line for each variable that it touches; see `cuts`.
 //! - A lock that is also taken by readers is several locks: one for each reading thread, and one for the lock itself. A reader takes
 //!   its own, a writer takes all: readers exclude writers but not each other.
 //! - A lock taken again by its owner is one section. Sections that overlap without nesting are split where one of them ends: the
 //!   inner one ends and begins again there.
-//! - Who goes on because of what another thread did (conditions, barriers, semaphores, atomics: see [`handover`]) joins a thread that
+//! - Who goes on because of what another thread did (conditions, barriers, semaphores, atomics: see `handover`) joins a thread that
 //!   the other one forked at that point and that does nothing. Unlike a lock this orders the two in one direction only, and in every
 //!   execution.
 //! - Atomic operations are order only, no accesses: they never race with each other.

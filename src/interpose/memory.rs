@@ -2,7 +2,7 @@
 //! was made and before it is given back, so that its life in the recording lies within its real one.
 //!
 //! These are the first functions of all that a process calls: the dynamic linker does before any constructor runs, and looking for
-//! the real ones may itself need memory. Until they are known, [`bootstrap`] stands in for them.
+//! the real ones may itself need memory. Until they are known, `bootstrap` stands in for them.
 
 use super::export::exports;
 use super::real::{self, Object};

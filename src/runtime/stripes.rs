@@ -2,7 +2,7 @@
 //! their number.
 //!
 //! Such an operation is a single instruction of the program's, so the lock is held for nanoseconds, unless its holder loses the
-//! processor or is torn out of the hook. Nobody waits for one that is gone, nor for ever: who has waited for [`LONGEST_WAIT`] takes the
+//! processor or is torn out of the hook. Nobody waits for one that is gone, nor for ever: who has waited for `LONGEST_WAIT` takes the
 //! lock over. What may be lost by that is the right order of two operations, never the program's progress.
 
 use super::record::Errno;

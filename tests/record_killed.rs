@@ -221,7 +221,9 @@ fn is_of_start(trace: &Path, problem: &str) -> bool {
     let is_known = ["chunks", "modules.jsonl", "order", "index"].contains(&file)
         || file.starts_with("streams/")
         || (file == "meta.json" && !trace.join("chunks").exists());
-    is_known && fs::metadata(trace.join(file)).map_or(true, |data| data.len() == 0)
+    // A long line may be torn.
+    let is_torn = file == "modules.jsonl" && problem.contains("line is damaged");
+    is_torn || is_known && fs::metadata(trace.join(file)).map_or(true, |data| data.len() == 0)
 }
 
 fn can_be_read(trace: &str, commands: &[&str]) -> Result<(), String> {

@@ -6,7 +6,9 @@
 //! lock over. What may be lost by that is the right order of two operations, never the program's progress.
 
 use super::record::Errno;
+use super::signals::Blocked;
 use crate::event::STRIPES;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -68,6 +70,14 @@ pub fn take_with<R>(stripe: usize, me: u32, work: impl FnOnce() -> R) -> (R, u64
 #[cold]
 #[inline(never)]
 extern "C" fn wait_for(holder: &AtomicU32, me: u32) {
+    // What follows is more than instructions, and must not be torn by an asynchronous cancellation.
+    let mut blocked = ManuallyDrop::new(Blocked::new());
+    wait_undisturbed(holder, me);
+    // SAFETY: not used again.
+    unsafe { ManuallyDrop::drop(&mut blocked) };
+}
+
+fn wait_undisturbed(holder: &AtomicU32, me: u32) {
     let mut since = None;
     for round in 0.. {
         let seen = holder.load(Ordering::Relaxed);

@@ -100,9 +100,8 @@ fn has_all(traces: &Path, rows: &[Row]) -> Result<Vec<(PathBuf, String)>, String
     let mut seen: HashMap<(u32, u64), u64> = HashMap::new();
     let mut all_problems = Vec::new();
     for path in recording::processes(traces) {
-        // It was killed before it could write anything.
-        let files = fs::read_dir(&path).into_iter().flatten().flatten();
-        if files.filter_map(|entry| entry.metadata().ok()).all(|data| data.len() == 0) {
+        // It was killed before its meta.json had that name. Nothing is recorded before, so its rows must be empty, too.
+        if !path.join("meta.json").exists() && !path.join("chunks").exists() {
             continue;
         }
         let trace = recording::open(&path)?;
@@ -221,8 +220,10 @@ fn is_of_start(trace: &Path, problem: &str) -> bool {
     let is_known = ["chunks", "modules.jsonl", "order", "index"].contains(&file)
         || file.starts_with("streams/")
         || (file == "meta.json" && !trace.join("chunks").exists());
-    // A long line may be torn.
-    let is_torn = file == "modules.jsonl" && problem.contains("line is damaged");
+    // The line that was being written has no end.
+    let is_torn = file == "modules.jsonl"
+        && fs::read(trace.join(file)).is_ok_and(|text| text.last().is_some_and(|last| *last != b'\n'))
+        && problem.contains("1 line is damaged");
     is_torn || is_known && fs::metadata(trace.join(file)).map_or(true, |data| data.len() == 0)
 }
 

@@ -48,7 +48,7 @@ fn all_saw_the_last_write(source: &Path, variant: Variant) -> Result<(), String>
 
 fn a_wrong_read_is_told(source: &Path, variant: Variant) -> Result<(), String> {
     let (code, said) = check_values(source, variant, &Directives::read(source, &[])?)?;
-    let is_told = said.contains("did not see the last write") && said.contains("of shared at hidden_");
+    let is_told = said.contains("2 of 2 reads did not see the last write") && said.contains("of shared at hidden_");
     if code == End::Exit(66) && is_told { Ok(()) } else { Err(format!("{code}: {said}")) }
 }
 

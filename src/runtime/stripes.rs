@@ -70,6 +70,12 @@ pub fn take_with<R>(stripe: usize, me: u32, work: impl FnOnce() -> R) -> (R, u64
 #[cold]
 #[inline(never)]
 extern "C" fn wait_for(holder: &AtomicU32, me: u32) {
+    for _ in 0..SPINS {
+        if is_taken(holder, me) {
+            return;
+        }
+        std::hint::spin_loop();
+    }
     // What follows is more than instructions, and must not be torn by an asynchronous cancellation.
     let mut blocked = ManuallyDrop::new(Blocked::new());
     wait_undisturbed(holder, me);
@@ -77,17 +83,21 @@ extern "C" fn wait_for(holder: &AtomicU32, me: u32) {
     unsafe { ManuallyDrop::drop(&mut blocked) };
 }
 
+/// Takes the lock if nobody has it.
+#[inline(always)]
+fn is_taken(holder: &AtomicU32, me: u32) -> bool {
+    holder.load(Ordering::Relaxed) == 0
+        && holder.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed).is_ok()
+}
+
 fn wait_undisturbed(holder: &AtomicU32, me: u32) {
     let mut since = None;
     for round in 0.. {
+        if is_taken(holder, me) {
+            return;
+        }
         let seen = holder.load(Ordering::Relaxed);
-        if seen == 0 {
-            if holder.compare_exchange_weak(0, me, Ordering::Acquire, Ordering::Relaxed).is_ok() {
-                return;
-            }
-        } else if round < SPINS {
-            std::hint::spin_loop();
-        } else if round < SPINS + YIELDS {
+        if seen == 0 || round < YIELDS {
             std::thread::yield_now();
         } else if since.get_or_insert_with(Instant::now).elapsed() < LONGEST_WAIT && seen != me && is_alive(seen) {
             pause();

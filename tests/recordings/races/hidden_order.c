@@ -42,8 +42,16 @@ static void *work(void *number)
     return (intptr_t)number == 0 ? first(number) : second(number);
 }
 
+static void *nothing(void *number)
+{
+    return number;
+}
+
 int main(void)
 {
+    // A recording begins with the first thread. From here on the value is known, whichever of the two comes first in its order.
+    run_threads(1, nothing);
+    shared = 0;
     run_threads(2, work);
     return 0;
 }

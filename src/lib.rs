@@ -13,6 +13,7 @@
 //! | [`order`] | per-thread streams to one legal order |
 //! | [`analysis`] | pure state machines over that order |
 //! | [`monitor`] | the online rules and their reports over one order: live, and over a trace |
+//! | [`scenario`] | a language for small concurrent programs, and an interpreter that knows all their runs |
 //! | [`trace`] | what a recording is made of: its thinning, its bytes, and the monitor's view of it |
 //! | [`export`] | traces for other tools |
 //! | [`report`] | findings: data, symbols, suppressions, text, JSON |
@@ -28,4 +29,5 @@ pub mod options;
 pub mod order;
 pub mod report;
 pub mod runtime;
+pub mod scenario;
 pub mod trace;

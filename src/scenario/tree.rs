@@ -153,8 +153,8 @@ macro_rules! operators {
             }
 
             #[must_use]
-            pub const fn apply(self, $a: i64, $b: i64) -> i64 {
-                match self { $(Operator::$name => { let ($a, $b) = ($a, $b); $result })* }
+            pub const fn apply(self, left: i64, right: i64) -> i64 {
+                match self { $(Operator::$name => { let ($a, $b) = (left, right); $result })* }
             }
         }
     };

@@ -37,12 +37,12 @@ pub unsafe extern "C" fn wait_begin(lock: Object, pc: u64) -> c_int {
 }
 
 /// Called by the shim when a wait is over. `woken` is 0 after a timeout or a cancellation, `held` is 0 if the lock could
-/// not be taken again.
+/// not be taken again. What the thread learns by waiting belongs to the transactions that begin after the interference.
 pub extern "C" fn wait_end(condition: u64, lock: u64, woken: c_int, held: c_int, pc: u64) {
+    record(Kind::Interfere, 0, 0, pc);
     if woken != 0 {
         record(Kind::Await, 0, condition, pc);
     }
-    record(Kind::Interfere, 0, 0, pc);
     if held != 0 {
         record(Kind::Acquire, RESUMED, lock, pc);
     }
@@ -52,8 +52,8 @@ pub unsafe extern "C" fn pthread_barrier_wait(barrier: Object, pc: u64) -> c_int
     record(Kind::Signal, 0, barrier.addr() as u64, pc);
     // SAFETY: the program's own call.
     let result = unsafe { real::pthread_barrier_wait()(barrier) };
-    record(Kind::Await, 0, barrier.addr() as u64, pc);
     record(Kind::Interfere, 0, 0, pc);
+    record(Kind::Await, 0, barrier.addr() as u64, pc);
     result
 }
 

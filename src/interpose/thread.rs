@@ -96,8 +96,8 @@ pub extern "C" fn join_begin(pthread: pthread_t) -> u64 {
 /// Called by the shim after a successful join. Waiting for another thread is a declared interference point.
 pub extern "C" fn join_end(id: u64, pc: u64) {
     if id != NOBODY {
-        record(Kind::Join, 0, id, pc);
         record(Kind::Interfere, 0, 0, pc);
+        record(Kind::Join, 0, id, pc);
         registry::joined(id as ThreadId);
     }
 }

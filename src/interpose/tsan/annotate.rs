@@ -178,8 +178,8 @@ unsafe extern "C" fn happens_after(_file: *const c_char, _line: c_int, address: 
 }
 
 unsafe extern "C" fn condition_waited(_file: *const c_char, _line: c_int, address: u64, pc: u64) {
-    runtime::record(Kind::Await, 0, address, pc);
     runtime::record(Kind::Interfere, 0, address, pc);
+    runtime::record(Kind::Await, 0, address, pc);
 }
 
 unsafe extern "C" fn lock_created(_file: *const c_char, _line: c_int, address: u64, pc: u64) {

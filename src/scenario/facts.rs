@@ -1,0 +1,223 @@
+//! What a run shows, gathered over many runs: the truth by which the analyses are judged.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::graph::{Graph, access_of};
+use super::machine::{Effect, Misuse};
+use super::program::Place;
+use super::run::Run;
+use super::tree::ThreadIndex;
+
+/// The ways in which an access of another thread between two of a block's own accesses of one variable can be of no serial run:
+/// the letters are the block's first access, the other's, and the block's second.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Pattern {
+    Rwr,
+    Rww,
+    Wwr,
+    Www,
+    Wrw,
+}
+
+impl Pattern {
+    /// The patterns of three accesses, given whether each reads and writes. An update is both, so it may make several.
+    fn of(first: (bool, bool), other: (bool, bool), second: (bool, bool)) -> impl Iterator<Item = Pattern> {
+        let table = [
+            (Pattern::Rwr, first.0 && other.1 && second.0),
+            (Pattern::Rww, first.0 && other.1 && second.1),
+            (Pattern::Wwr, first.1 && other.1 && second.0),
+            (Pattern::Www, first.1 && other.1 && second.1),
+            (Pattern::Wrw, first.1 && other.0 && second.1),
+        ];
+        table.into_iter().filter_map(|(pattern, shown)| shown.then_some(pattern))
+    }
+}
+
+/// Two accesses of a block, and one of another thread that came between them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Triple {
+    pub pattern: Pattern,
+    pub first: Place,
+    pub other: Place,
+    pub second: Place,
+}
+
+/// Two blocks and two variables, in a cycle: one had to go first because of one variable, the other because of the other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Crossing {
+    /// The access of the one block, and the later one of the other block, of one variable.
+    pub one: (Place, Place),
+    /// The access of the other block, and the later one of the first block, of another variable.
+    pub other: (Place, Place),
+}
+
+/// Two acquires of one lock, one after the other in one block, and another thread's that came between them and conflicts with both.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct SplitWindow {
+    pub block: Place,
+    pub first: Place,
+    pub culprit: Place,
+    pub second: Place,
+}
+
+/// What some run shows.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Facts {
+    /// Blocks that were not serialisable by themselves, by the place where they begin.
+    pub split: BTreeSet<Place>,
+    /// Whether a run was not serialisable.
+    pub unserialisable: bool,
+    pub windows: BTreeSet<SplitWindow>,
+    pub triples: BTreeSet<Triple>,
+    pub crossings: BTreeSet<Crossing>,
+    /// A read, and the write whose value it saw; none if that was the first value.
+    pub reads_from: BTreeSet<(Place, Option<Place>)>,
+    pub failed_assertions: BTreeSet<Place>,
+    pub deadlocks: BTreeSet<Vec<Place>>,
+    pub misuses: BTreeSet<(Place, Misuse)>,
+}
+
+impl Facts {
+    /// Of one run.
+    #[must_use]
+    pub fn of(run: &Run, strict_waits: bool) -> Facts {
+        let graph = Graph::new(&run.log, strict_waits);
+        let mut facts = Facts { unserialisable: graph.cycle().is_some(), ..Facts::default() };
+        facts.split = graph.blocks.iter().filter(|b| graph.splitter(b).is_some()).map(|block| block.place).collect();
+        facts.windows(&graph);
+        facts.triples(&graph);
+        facts.crossings(&graph);
+        facts.reads(&graph);
+        for taken in &run.log {
+            match taken.effect {
+                Effect::AssertionFailed => drop(facts.failed_assertions.insert(taken.place)),
+                Effect::Stopped(misuse) => drop(facts.misuses.insert((taken.place, misuse))),
+                _ => {}
+            }
+        }
+        if !run.stuck.is_empty() {
+            facts.deadlocks.insert(run.stuck.clone());
+        }
+        facts
+    }
+
+    /// Adds what another run shows.
+    pub fn add(&mut self, other: Facts) {
+        self.unserialisable |= other.unserialisable;
+        self.split.extend(other.split);
+        self.windows.extend(other.windows);
+        self.triples.extend(other.triples);
+        self.crossings.extend(other.crossings);
+        self.reads_from.extend(other.reads_from);
+        self.failed_assertions.extend(other.failed_assertions);
+        self.deadlocks.extend(other.deadlocks);
+        self.misuses.extend(other.misuses);
+    }
+
+    fn windows(&mut self, graph: &Graph) {
+        let acquired = |operation: usize| match graph.operations[operation].effect {
+            Effect::Acquired { lock, shared, again: false } => Some((lock, shared)),
+            Effect::Resumed { lock, .. } => Some((lock, false)),
+            _ => None,
+        };
+        for block in &graph.blocks {
+            let acquires: Vec<_> =
+                block.operations.iter().filter_map(|&at| acquired(at).map(|lock| (at, lock))).collect();
+            for (index, &(first, (lock, shared))) in acquires.iter().enumerate() {
+                let next = acquires[index + 1..].iter().find(|(_, (other, _))| *other == lock);
+                let Some(&(second, (_, also_shared))) = next else { continue };
+                for other in first + 1..second {
+                    if let Some((same, culprit_shared)) = acquired(other)
+                        && same == lock
+                        && graph.operations[other].place.thread != block.place.thread
+                        && (!culprit_shared || !(shared || also_shared))
+                    {
+                        let place = |at: usize| graph.operations[at].place;
+                        let (first, culprit, second) = (place(first), place(other), place(second));
+                        self.windows.insert(SplitWindow { block: block.place, first, culprit, second });
+                    }
+                }
+            }
+        }
+    }
+
+    fn triples(&mut self, graph: &Graph) {
+        let access = |at: usize| access_of(graph.operations[at].effect);
+        for block in graph.blocks.iter().filter(|block| block.is_outermost) {
+            for (index, &first) in block.operations.iter().enumerate() {
+                let Some((variable, reads, writes)) = access(first) else { continue };
+                for &second in &block.operations[index + 1..] {
+                    let Some((same, then_reads, then_writes)) = access(second) else { continue };
+                    if same != variable {
+                        continue;
+                    }
+                    for other in first + 1..second {
+                        let Some((third, other_reads, other_writes)) = access(other) else { continue };
+                        if third != variable || graph.operations[other].place.thread == block.place.thread {
+                            continue;
+                        }
+                        let place = |at: usize| graph.operations[at].place;
+                        let shown =
+                            Pattern::of((reads, writes), (other_reads, other_writes), (then_reads, then_writes));
+                        self.triples.extend(shown.map(|pattern| Triple {
+                            pattern,
+                            first: place(first),
+                            other: place(other),
+                            second: place(second),
+                        }));
+                    }
+                }
+            }
+        }
+    }
+
+    fn crossings(&mut self, graph: &Graph) {
+        let access = |at: usize| access_of(graph.operations[at].effect);
+        // Pairs of conflicting accesses, from the first block to the second, with their variable.
+        let pairs = |from: &[usize], to: &[usize]| {
+            let mut pairs = Vec::new();
+            for &before in from {
+                let Some((variable, _, wrote)) = access(before) else { continue };
+                for &after in to.iter().filter(|&&after| after > before) {
+                    if let Some((same, _, writes)) = access(after)
+                        && same == variable
+                        && (wrote || writes)
+                    {
+                        pairs.push((variable, (graph.operations[before].place, graph.operations[after].place)));
+                    }
+                }
+            }
+            pairs
+        };
+        let outermost: Vec<_> = graph.blocks.iter().filter(|block| block.is_outermost).collect();
+        for one in &outermost {
+            for other in outermost.iter().filter(|other| other.place.thread != one.place.thread) {
+                let back = pairs(&other.operations, &one.operations);
+                if back.is_empty() {
+                    continue;
+                }
+                for (variable, there) in pairs(&one.operations, &other.operations) {
+                    for &(_, back) in back.iter().filter(|(other, _)| *other != variable) {
+                        self.crossings.insert(Crossing { one: there, other: back });
+                    }
+                }
+            }
+        }
+    }
+
+    fn reads(&mut self, graph: &Graph) {
+        let mut last: BTreeMap<usize, Place> = BTreeMap::new();
+        for taken in &graph.operations {
+            let Some((variable, reads, writes)) = access_of(taken.effect) else { continue };
+            if reads {
+                self.reads_from.insert((taken.place, last.get(&variable).copied()));
+            }
+            if writes {
+                last.insert(variable, taken.place);
+            }
+        }
+    }
+}
+
+/// A run that shows something, by the order in which its threads took their steps.
+pub type Example = Vec<ThreadIndex>;

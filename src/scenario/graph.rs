@@ -1,0 +1,205 @@
+//! What of a run had to come before what, and whether its blocks could have been run one after the other.
+//!
+//! This is the interpreter's own verdict, made from what the steps did and by the definition: a graph of conflicts. The analyses are
+//! judged by it, so it shares nothing with them.
+
+use super::machine::{Effect, Taken};
+use super::program::Place;
+
+/// Whether the order of two steps matters, given that `before` came first.
+#[must_use]
+pub fn precedes(before: &Taken, after: &Taken) -> bool {
+    before.place.thread == after.place.thread || conflict(before, after)
+}
+
+/// Lock, and whether it is used in shared mode. Re-entrant uses do nothing.
+const fn lock_of(effect: Effect) -> Option<(usize, bool)> {
+    match effect {
+        Effect::Acquired { lock, shared, again: false } | Effect::Released { lock, shared, again: false } => {
+            Some((lock, shared))
+        }
+        Effect::Slept { lock, .. } | Effect::Resumed { lock, .. } => Some((lock, false)),
+        _ => None,
+    }
+}
+
+/// Variable, and whether it is read and written.
+#[must_use]
+pub const fn access_of(effect: Effect) -> Option<(usize, bool, bool)> {
+    match effect {
+        Effect::Read(variable) => Some((variable, true, false)),
+        Effect::Wrote(variable) => Some((variable, false, true)),
+        Effect::Updated(variable) => Some((variable, true, true)),
+        _ => None,
+    }
+}
+
+fn conflict(before: &Taken, after: &Taken) -> bool {
+    if let (Some((one, shared)), Some((other, also_shared))) = (lock_of(before.effect), lock_of(after.effect))
+        && one == other
+    {
+        return !(shared && also_shared);
+    }
+    if let (Some((one, _, wrote)), Some((other, _, writes))) = (access_of(before.effect), access_of(after.effect)) {
+        return one == other && (wrote || writes);
+    }
+    match (before.effect, after.effect) {
+        (Effect::Refused(object), effect) | (effect, Effect::Refused(object))
+            if lock_of(effect).is_some_and(|(lock, _)| lock == object) =>
+        {
+            true
+        }
+        (Effect::Signalled(one), Effect::Resumed { condition: other, .. })
+        | (Effect::Arrived(one), Effect::Passed(other))
+        | (Effect::Posted(one), Effect::TookUnit(other) | Effect::Refused(other)) => one == other,
+        (Effect::Forked(child), _) => child == after.place.thread as usize,
+        (Effect::Finished, Effect::Joined(child)) => child == before.place.thread as usize,
+        _ => false,
+    }
+}
+
+/// Whether the thread has waited for others here: a block does not span that, unless waits are taken strictly.
+const fn is_interference(effect: Effect) -> bool {
+    matches!(effect, Effect::Resumed { .. } | Effect::Passed(_) | Effect::Joined(_))
+}
+
+/// A stretch of a block: one invocation, up to a wait for others or the end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// Where it begins.
+    pub place: Place,
+    /// Its operations, as indices into [`Graph::operations`], in order.
+    pub operations: Vec<usize>,
+    pub is_outermost: bool,
+}
+
+/// The operations of a run that others can notice, and which of them had to come before which.
+pub struct Graph {
+    pub operations: Vec<Taken>,
+    pub blocks: Vec<Block>,
+    /// For each operation a set of those that had to come before it, itself included: `words` words each.
+    before: Vec<u64>,
+    words: usize,
+}
+
+impl Graph {
+    #[must_use]
+    pub fn new(log: &[Taken], strict_waits: bool) -> Graph {
+        let is_seen = |taken: &&Taken| {
+            !matches!(taken.effect, Effect::Began | Effect::Ended | Effect::AssertionFailed | Effect::Stopped(_))
+        };
+        let operations: Vec<Taken> = log.iter().filter(is_seen).copied().collect();
+        let words = operations.len().div_ceil(64);
+        let mut graph =
+            Graph { blocks: blocks(log, strict_waits), before: vec![0; operations.len() * words], words, operations };
+        for after in 0..graph.operations.len() {
+            graph.before[after * words + after / 64] |= 1 << (after % 64);
+            // From the nearest back: most are known by then.
+            for before in (0..after).rev() {
+                if !graph.comes_before(before, after) && precedes(&graph.operations[before], &graph.operations[after]) {
+                    let (known, new) = graph.before.split_at_mut(after * words);
+                    let known = &known[before * words..];
+                    new.iter_mut().zip(known).take(words).for_each(|(new, known)| *new |= known);
+                }
+            }
+        }
+        graph
+    }
+
+    /// Whether one operation had to come before another, or is it.
+    #[must_use]
+    pub fn comes_before(&self, before: usize, after: usize) -> bool {
+        self.before[after * self.words + before / 64] >> (before % 64) & 1 == 1
+    }
+
+    /// Whether the block could not have been run without an operation of somebody else in it: one that had to come after a
+    /// part of the block and before another part. Gives that operation.
+    #[must_use]
+    pub fn splitter(&self, block: &Block) -> Option<usize> {
+        let thread = block.place.thread;
+        let (&first, &last) = (block.operations.first()?, block.operations.last()?);
+        (first..=last).filter(|&other| self.operations[other].place.thread != thread).find(|&other| {
+            block.operations.iter().any(|&mine| self.comes_before(mine, other))
+                && block.operations.iter().any(|&mine| self.comes_before(other, mine))
+        })
+    }
+
+    /// The transactions of the run: its outermost blocks, and every operation outside them alone.
+    fn transactions(&self) -> Vec<Vec<usize>> {
+        let mut alone = vec![true; self.operations.len()];
+        let mut transactions: Vec<Vec<usize>> = Vec::new();
+        for block in self.blocks.iter().filter(|block| block.is_outermost && !block.operations.is_empty()) {
+            block.operations.iter().for_each(|&operation| alone[operation] = false);
+            transactions.push(block.operations.clone());
+        }
+        transactions.extend((0..alone.len()).filter(|&operation| alone[operation]).map(|operation| vec![operation]));
+        transactions
+    }
+
+    /// A cycle of transactions, each of which had to come before the next and the last before the first: then the run is like
+    /// no run of one transaction after the other. Each is given by its operations. `None` if the run is serialisable.
+    #[must_use]
+    pub fn cycle(&self) -> Option<Vec<Vec<usize>>> {
+        let transactions = self.transactions();
+        let edge = |from: usize, to: usize| {
+            from != to
+                && transactions[from].iter().any(|&before| {
+                    transactions[to].iter().any(|&after| before < after && self.comes_before(before, after))
+                })
+        };
+        // A depth-first walk; `path` is open, what is `done` leads to no cycle.
+        let mut done = vec![false; transactions.len()];
+        for start in 0..transactions.len() {
+            let mut path = vec![(start, 0)];
+            while let Some((node, next)) = path.last_mut() {
+                let (node, to) = (*node, *next);
+                *next += 1;
+                if to == transactions.len() {
+                    done[node] = true;
+                    path.pop();
+                } else if !done[to] && edge(node, to) {
+                    if let Some(begin) = path.iter().position(|&(open, _)| open == to) {
+                        return Some(path[begin..].iter().map(|&(node, _)| transactions[node].clone()).collect());
+                    }
+                    path.push((to, 0));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The stretches of blocks in a run.
+fn blocks(log: &[Taken], strict_waits: bool) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    // The open blocks of each thread, outermost first, as indices.
+    let mut open: Vec<Vec<usize>> = Vec::new();
+    let mut operation = 0;
+    for taken in log {
+        let thread = taken.place.thread as usize;
+        if open.len() <= thread {
+            open.resize(thread + 1, Vec::new());
+        }
+        let begin = |place, is_outermost| Block { place, operations: Vec::new(), is_outermost };
+        match taken.effect {
+            Effect::Began => {
+                blocks.push(begin(taken.place, open[thread].is_empty()));
+                open[thread].push(blocks.len() - 1);
+            }
+            Effect::Ended => drop(open[thread].pop()),
+            Effect::AssertionFailed | Effect::Stopped(_) => {}
+            effect => {
+                for index in &mut open[thread] {
+                    if is_interference(effect) && !strict_waits {
+                        let next = begin(blocks[*index].place, blocks[*index].is_outermost);
+                        blocks.push(next);
+                        *index = blocks.len() - 1;
+                    }
+                    blocks[*index].operations.push(operation);
+                }
+                operation += 1;
+            }
+        }
+    }
+    blocks
+}

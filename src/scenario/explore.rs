@@ -199,7 +199,7 @@ impl Futures {
         let empty = |code: &Code| vec![Future::default(); code.instructions.len() + 1];
         let mut futures = Futures(program.threads.iter().map(empty).collect());
         // Until nothing changes: a fork adds the future of the whole child, a loop leads back.
-        while (0..program.threads.len()).fold(false, |changed, thread| futures.refine(program, thread) || changed) {}
+        while (0..program.threads.len()).any(|thread| futures.refine(program, thread)) {}
         futures
     }
 

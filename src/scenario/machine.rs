@@ -301,9 +301,10 @@ impl<'p> Machine<'p> {
             Operation::Release(lock) => self.release(state, thread, lock)?,
             Operation::Try { into, object, shared } => {
                 let is_semaphore = matches!(self.program.objects[object], ObjectKind::Semaphore(_));
-                let succeeds = match is_semaphore {
-                    true => self.get(state, object, 0) > 0,
-                    false => self.is_free(state, object, thread, shared),
+                let succeeds = if is_semaphore {
+                    self.get(state, object, 0) > 0
+                } else {
+                    self.is_free(state, object, thread, shared)
                 };
                 self.set(state, thread, into, i64::from(succeeds));
                 match (succeeds, is_semaphore) {

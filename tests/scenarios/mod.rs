@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 /// What scenarios may contain.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "independent switches")]
 pub struct Shape {
     pub threads: (usize, usize),
     pub locks: u8,

@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "every test takes what it needs")]
 
+pub mod judge;
+
 use std::fmt;
 
 use avmon::scenario::tree::{Action, Object, ObjectKind, Operator, Position, Scenario, Step, Thread, Value};
@@ -180,7 +182,7 @@ pub struct Case {
 
 impl fmt::Debug for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "seed {}\n{:#?}", self.seed, self.scenario)
+        write!(f, "seed {}\n{}", self.seed, self.scenario)
     }
 }
 

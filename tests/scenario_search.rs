@@ -18,7 +18,7 @@ const MOST_STEPS: u64 = 6_000;
 fn facts(machine: &Machine<'_>, search: Search, most_steps: u64) -> Option<(Facts, u64)> {
     let mut facts = Facts::default();
     let explored = explore(machine, search, most_steps, &mut |run| {
-        facts.add(Facts::of(run, false));
+        facts.add(Facts::of(machine.program, run, false));
         ControlFlow::Continue(())
     });
     explored.is_complete.then_some((facts, explored.runs))

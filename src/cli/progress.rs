@@ -1,6 +1,6 @@
 //! How far long work has come: one line on a terminal, nothing anywhere else, and nothing left when the work is done.
 
-use super::figures::{grouped, ratio, size};
+use super::figures::{counted, grouped, ratio, size};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd as _, AsRawFd as _};
@@ -41,6 +41,18 @@ impl Progress {
 
     /// Tells how many events and bytes are done, and how many bytes there are. Costs little: call it for each chunk.
     pub fn update(&mut self, events: u64, bytes: u64, all_bytes: u64) {
+        self.show(|elapsed| text(events, bytes, all_bytes, elapsed));
+    }
+
+    /// Tells how many of something are done, of work whose end is not known.
+    pub fn count(&mut self, done: u64, noun: &str) {
+        self.show(|elapsed| {
+            let rate = grouped(done.saturating_mul(1000) / (elapsed.as_millis() as u64).max(1));
+            format!("avmon: {}, {rate}/s", counted(done, noun))
+        });
+    }
+
+    fn show(&mut self, line: impl FnOnce(Duration) -> String) {
         let Some(terminal) = &self.terminal else { return };
         let now = Instant::now();
         let elapsed = now - self.started;
@@ -48,7 +60,7 @@ impl Progress {
             return;
         }
         self.shown = Some(now);
-        let mut line = text(events, bytes, all_bytes, elapsed);
+        let mut line = line(elapsed);
         // A line that wraps could not be erased.
         line.truncate(width(terminal).saturating_sub(1));
         // Nowhere to tell that the terminal is gone.

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::{Graph, access_of};
 use super::machine::{Effect, Misuse};
-use super::program::Place;
+use super::program::{Operation, Place, Program};
 use super::run::Run;
-use super::tree::ThreadIndex;
 
 /// The ways in which an access of another thread between two of a block's own accesses of one variable can be of no serial run:
 /// the letters are the block's first access, the other's, and the block's second.
@@ -68,6 +67,8 @@ pub struct Facts {
     /// Whether a run was not serialisable.
     pub unserialisable: bool,
     pub windows: BTreeSet<SplitWindow>,
+    /// Windows that another thread came into, and then nobody could go on: the second acquire is waited for in vain.
+    pub stalled: BTreeSet<SplitWindow>,
     pub triples: BTreeSet<Triple>,
     pub crossings: BTreeSet<Crossing>,
     /// A read, and the write whose value it saw; none if that was the first value.
@@ -77,14 +78,24 @@ pub struct Facts {
     pub misuses: BTreeSet<(Place, Misuse)>,
 }
 
+/// The lock that an operation acquired, and whether for reading.
+const fn acquired(effect: Effect) -> Option<(usize, bool)> {
+    match effect {
+        Effect::Acquired { lock, shared, again: false } => Some((lock, shared)),
+        Effect::Resumed { lock, .. } => Some((lock, false)),
+        _ => None,
+    }
+}
+
 impl Facts {
-    /// Of one run.
+    /// Of one run of a program.
     #[must_use]
-    pub fn of(run: &Run, strict_waits: bool) -> Facts {
+    pub fn of(program: &Program, run: &Run, strict_waits: bool) -> Facts {
         let graph = Graph::new(&run.log, strict_waits);
         let mut facts = Facts { unserialisable: graph.cycle().is_some(), ..Facts::default() };
         facts.split = graph.blocks.iter().filter(|b| graph.splitter(b).is_some()).map(|block| block.place).collect();
         facts.windows(&graph);
+        facts.stalled(program, run, &graph);
         facts.triples(&graph);
         facts.crossings(&graph);
         facts.reads(&graph);
@@ -106,6 +117,7 @@ impl Facts {
         self.unserialisable |= other.unserialisable;
         self.split.extend(other.split);
         self.windows.extend(other.windows);
+        self.stalled.extend(other.stalled);
         self.triples.extend(other.triples);
         self.crossings.extend(other.crossings);
         self.reads_from.extend(other.reads_from);
@@ -115,11 +127,7 @@ impl Facts {
     }
 
     fn windows(&mut self, graph: &Graph) {
-        let acquired = |operation: usize| match graph.operations[operation].effect {
-            Effect::Acquired { lock, shared, again: false } => Some((lock, shared)),
-            Effect::Resumed { lock, .. } => Some((lock, false)),
-            _ => None,
-        };
+        let acquired = |operation: usize| acquired(graph.operations[operation].effect);
         for block in &graph.blocks {
             let acquires: Vec<_> =
                 block.operations.iter().filter_map(|&at| acquired(at).map(|lock| (at, lock))).collect();
@@ -137,6 +145,22 @@ impl Facts {
                         self.windows.insert(SplitWindow { block: block.place, first, culprit, second });
                     }
                 }
+            }
+        }
+    }
+
+    fn stalled(&mut self, program: &Program, run: &Run, graph: &Graph) {
+        for &second in &run.stuck {
+            let Operation::Acquire { lock, .. } = program.at(second).operation else { continue };
+            let of_lock = |at: &usize| acquired(graph.operations[*at].effect).is_some_and(|(other, _)| other == lock);
+            let is_mine = |at: usize| graph.operations[at].place.thread == second.thread;
+            let open = graph.blocks.iter().filter(|block| block.place.thread == second.thread && block.is_open);
+            for block in open {
+                let Some(first) = block.operations.iter().copied().rfind(of_lock) else { continue };
+                let culprits = (first + 1..graph.operations.len()).filter(|&at| of_lock(&at) && !is_mine(at));
+                let place = |at: usize| graph.operations[at].place;
+                let window = |at| SplitWindow { block: block.place, first: place(first), culprit: place(at), second };
+                self.stalled.extend(culprits.map(window));
             }
         }
     }
@@ -198,7 +222,8 @@ impl Facts {
                 }
                 for (variable, there) in pairs(&one.operations, &other.operations) {
                     for &(_, back) in back.iter().filter(|(other, _)| *other != variable) {
-                        self.crossings.insert(Crossing { one: there, other: back });
+                        // Seen from either block it is the same.
+                        self.crossings.insert(Crossing { one: there.min(back), other: there.max(back) });
                     }
                 }
             }
@@ -218,6 +243,3 @@ impl Facts {
         }
     }
 }
-
-/// A run that shows something, by the order in which its threads took their steps.
-pub type Example = Vec<ThreadIndex>;

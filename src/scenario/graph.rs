@@ -71,6 +71,8 @@ pub struct Block {
     /// Its operations, as indices into [`Graph::operations`], in order.
     pub operations: Vec<usize>,
     pub is_outermost: bool,
+    /// Whether the run was over before the block was.
+    pub is_open: bool,
 }
 
 /// The operations of a run that others can notice, and which of them had to come before which.
@@ -122,6 +124,13 @@ impl Graph {
             block.operations.iter().any(|&mine| self.comes_before(mine, other))
                 && block.operations.iter().any(|&mine| self.comes_before(other, mine))
         })
+    }
+
+    /// How often the place of an operation was executed before it.
+    #[must_use]
+    pub fn occurrence(&self, operation: usize) -> usize {
+        let place = self.operations[operation].place;
+        self.operations[..operation].iter().filter(|other| other.place == place).count()
     }
 
     /// The transactions of the run: its outermost blocks, and every operation outside them alone.
@@ -180,18 +189,23 @@ fn blocks(log: &[Taken], strict_waits: bool) -> Vec<Block> {
         if open.len() <= thread {
             open.resize(thread + 1, Vec::new());
         }
-        let begin = |place, is_outermost| Block { place, operations: Vec::new(), is_outermost };
+        let begin = |place, is_outermost| Block { place, operations: Vec::new(), is_outermost, is_open: true };
         match taken.effect {
             Effect::Began => {
                 blocks.push(begin(taken.place, open[thread].is_empty()));
                 open[thread].push(blocks.len() - 1);
             }
-            Effect::Ended => drop(open[thread].pop()),
+            Effect::Ended => {
+                if let Some(block) = open[thread].pop() {
+                    blocks[block].is_open = false;
+                }
+            }
             Effect::AssertionFailed | Effect::Stopped(_) => {}
             effect => {
                 for index in &mut open[thread] {
                     if is_interference(effect) && !strict_waits {
                         let next = begin(blocks[*index].place, blocks[*index].is_outermost);
+                        blocks[*index].is_open = false;
                         blocks.push(next);
                         *index = blocks.len() - 1;
                     }

@@ -14,9 +14,11 @@
 //! | [`run`] | one run: as written, in a given order, at random |
 //! | [`explore`] | all runs, or one of each kind |
 //! | [`graph`], [`facts`] | what had to come before what, and so what a run shows |
+//! | [`survey`], [`diagram`] | all that can be told about a scenario, and runs that show it |
 //! | [`events`] | a run as the monitor would see it |
 
 mod check;
+pub mod diagram;
 pub mod error;
 pub mod events;
 pub mod explore;
@@ -29,6 +31,7 @@ mod parser;
 mod printer;
 pub mod program;
 pub mod run;
+pub mod survey;
 pub mod tree;
 pub mod words;
 

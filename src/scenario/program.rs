@@ -1,6 +1,6 @@
 //! A scenario as flat code: each thread a list of instructions, with jumps instead of braces.
 
-use super::tree::{Action, ObjectId, ObjectKind, Position, Register, Scenario, Step, ThreadIndex, Turn, Value};
+use super::tree::{Action, ObjectId, ObjectKind, Position, Register, Scenario, Step, Thread, ThreadIndex, Turn, Value};
 
 /// An instruction: a thread and its index there. The same place may be executed many times.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -31,6 +31,8 @@ pub struct Code {
 #[derive(Clone, Debug)]
 pub struct Instruction {
     pub operation: Operation,
+    /// The step as it is written; of `if` and `while` what stands before their `{`.
+    pub text: String,
     pub at: Position,
     pub turn: Turn,
 }
@@ -152,8 +154,10 @@ impl Program {
             is_joined: vec![false; scenario.threads.len()],
         };
         for (index, thread) in scenario.threads.iter().enumerate() {
-            let mut code = Code { registers: thread.registers.len(), ..Code::default() };
-            code.steps(&thread.steps, &program.objects);
+            let code = Code { registers: thread.registers.len(), ..Code::default() };
+            let mut compiler = Compiler { scenario, thread, code };
+            compiler.steps(&thread.steps);
+            let code = compiler.code;
             for instruction in &code.instructions {
                 match instruction.operation {
                     Operation::Fork(child) => program.parents[child] = Some(index),
@@ -179,26 +183,34 @@ impl Program {
     }
 }
 
-impl Code {
-    fn steps(&mut self, steps: &[Step], objects: &[ObjectKind]) {
+/// Makes the code of one thread.
+struct Compiler<'s> {
+    scenario: &'s Scenario,
+    thread: &'s Thread,
+    code: Code,
+}
+
+impl Compiler<'_> {
+    fn steps(&mut self, steps: &[Step]) {
         for step in steps {
-            self.step(step, objects);
+            self.step(step);
         }
     }
 
     fn push(&mut self, step: &Step, operation: Operation) -> usize {
-        self.instructions.push(Instruction { operation, at: step.at, turn: step.turn });
-        self.instructions.len() - 1
+        let text = self.scenario.text_of(self.thread, &step.action);
+        self.code.instructions.push(Instruction { operation, text, at: step.at, turn: step.turn });
+        self.code.instructions.len() - 1
     }
 
     fn here(&self) -> u32 {
-        self.instructions.len() as u32
+        self.code.instructions.len() as u32
     }
 
     /// Lets the jump at `from` go to what comes next.
     fn land(&mut self, from: usize) {
         let here = self.here();
-        match &mut self.instructions[from].operation {
+        match &mut self.code.instructions[from].operation {
             Operation::JumpUnless { target, .. } | Operation::Jump(target) | Operation::LoopTurn { target, .. } => {
                 *target = here;
             }
@@ -206,7 +218,7 @@ impl Code {
         }
     }
 
-    fn step(&mut self, step: &Step, objects: &[ObjectKind]) {
+    fn step(&mut self, step: &Step) {
         let operation = match step.action.clone() {
             Action::Acquire(lock) => Operation::Acquire { lock, shared: false },
             Action::AcquireShared(lock) => Operation::Acquire { lock, shared: true },
@@ -233,7 +245,7 @@ impl Code {
             Action::Fork(thread) => Operation::Fork(thread),
             Action::Join(thread) => Operation::Join(thread),
             Action::WaitCondition { condition, lock } => Operation::WaitCondition { condition, lock },
-            Action::Wait(object) => match objects[object] {
+            Action::Wait(object) => match self.scenario.objects[object].kind {
                 ObjectKind::Barrier(_) => Operation::WaitBarrier(object),
                 _ => Operation::WaitSemaphore(object),
             },
@@ -244,21 +256,21 @@ impl Code {
             Action::Assert(value) => Operation::Assert(value),
             Action::If { condition, then, otherwise } => {
                 let over_then = self.push(step, Operation::JumpUnless { condition, target: 0 });
-                self.steps(&then, objects);
+                self.steps(&then);
                 if otherwise.is_empty() {
                     return self.land(over_then);
                 }
                 let over_otherwise = self.push(then.last().unwrap_or(step), Operation::Jump(0));
                 self.land(over_then);
-                self.steps(&otherwise, objects);
+                self.steps(&otherwise);
                 return self.land(over_otherwise);
             }
             Action::While { condition, most, body } => {
-                let count = self.loops;
-                self.loops += 1;
+                let count = self.code.loops;
+                self.code.loops += 1;
                 self.push(step, Operation::LoopStart(count));
                 let turn = self.push(step, Operation::LoopTurn { count, condition, most, target: 0 });
-                self.steps(&body, objects);
+                self.steps(&body);
                 self.push(body.last().unwrap_or(step), Operation::Jump(turn as u32));
                 return self.land(turn);
             }

@@ -79,7 +79,7 @@ pub fn judge(
         let machine = Machine::new(&program);
         let mut facts = Facts::default();
         let explored = explore(&machine, Search::Reduced, MOST_STEPS, &mut |run| {
-            facts.add(Facts::of(run, false));
+            facts.add(Facts::of(machine.program, run, false));
             ControlFlow::Continue(())
         });
         if !explored.is_complete {

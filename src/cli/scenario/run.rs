@@ -1,0 +1,395 @@
+//! `avmon scenario run`: all that can be known about a scenario.
+
+use super::super::exit::{ExitCode, Failure};
+use super::super::figures::{counted, grouped};
+use super::super::progress::Progress;
+use super::super::{print, tell};
+use super::Source;
+use crate::analysis::sidetrack::{Config, SideTrack};
+use crate::analysis::{Analysis as _, ErrorKind};
+use crate::scenario::diagram::draw;
+use crate::scenario::events::place_of;
+use crate::scenario::explore::{Search, count_runs};
+use crate::scenario::facts::{Crossing, Facts, Triple};
+use crate::scenario::graph::Graph;
+use crate::scenario::machine::{Machine, Misuse};
+use crate::scenario::program::{Operation, Place, Program};
+use crate::scenario::survey::{Order, Sight, Survey};
+use crate::scenario::tree::{Scenario, ThreadIndex};
+use clap::Args;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+const EXAMPLES: &str = "\
+Examples:
+  avmon scenario run lost-update.scn            what can happen, with a run that shows it
+  avmon scenario run --json lost-update.scn     the same for programs
+  avmon scenario run --plain lost-update.scn    look at every single interleaving";
+
+/// States that are remembered to count interleavings.
+const MOST_STATES: usize = 2_000_000;
+
+/// So many patterns are listed.
+const MOST_PATTERNS: usize = 10;
+
+/// Look at every run of a scenario: which blocks can be split, deadlocks, failed assertions
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Run {
+    #[command(flatten)]
+    source: Source,
+
+    /// Look at every interleaving, not at one of each kind
+    #[arg(long)]
+    plain: bool,
+
+    /// Keep blocks whole across waits for other threads
+    #[arg(long)]
+    strict_waits: bool,
+
+    /// List every pattern
+    #[arg(long)]
+    all: bool,
+
+    /// Give up after so many steps
+    #[arg(long, value_name = "STEPS", default_value_t = 10_000_000)]
+    limit: u64,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A step in the text.
+#[derive(Serialize, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    thread: String,
+    line: u32,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Report {
+    scenario: String,
+    threads: usize,
+    /// In decimal digits, since there may be very many; absent if they are too many to count.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interleavings: Option<String>,
+    /// How many runs were looked at: one of each kind, unless all were asked for.
+    runs: u64,
+    unserialisable_runs: u64,
+    /// Whether that was all.
+    complete: bool,
+    blocks: u64,
+    split_blocks: u64,
+    findings: Vec<Finding>,
+    patterns: Vec<Shown<[Step; 3]>>,
+    crossings: Vec<Shown<[Step; 4]>>,
+    reads_from: usize,
+    written_order: Written,
+}
+
+/// What some run does that it should not, and that run.
+#[derive(Serialize)]
+struct Finding {
+    kind: &'static str,
+    at: Vec<Step>,
+    /// Who takes each step.
+    order: Vec<String>,
+    #[serde(skip)]
+    title: String,
+    #[serde(skip)]
+    diagram: String,
+}
+
+#[derive(Serialize)]
+struct Shown<Steps> {
+    pattern: String,
+    steps: Steps,
+}
+
+/// What is known from the run in the written order alone.
+#[derive(Serialize)]
+struct Written {
+    order: Vec<String>,
+    serialisable: bool,
+    complete: bool,
+    /// What the online rules predict from it.
+    predicted: Vec<Predicted>,
+}
+
+#[derive(Serialize)]
+struct Predicted {
+    kind: &'static str,
+    /// The innermost block that is split.
+    block: Step,
+    first: Step,
+    culprit: Step,
+    second: Step,
+}
+
+impl Run {
+    pub fn execute(self) -> Result<ExitCode, Failure> {
+        let scenario = super::read(&self.source.file)?;
+        let program = Program::new(&scenario);
+        let machine = Machine::new(&program);
+        let look = Look { scenario: &scenario, machine: &machine, strict_waits: self.strict_waits };
+        let search = if self.plain { Search::Plain } else { Search::Reduced };
+        let mut progress = Progress::new();
+        let survey =
+            Survey::of(&machine, search, self.strict_waits, self.limit, &mut |runs| progress.count(runs, "run"));
+        drop(progress);
+        let report = look.report(self.source.file.display().to_string(), &survey);
+        if self.json {
+            let text = serde_json::to_string_pretty(&report).map_err(|error| Failure::internal(error.to_string()))?;
+            print((text + "\n").as_bytes())?;
+        } else {
+            print(report.text(if self.all { usize::MAX } else { MOST_PATTERNS }).as_bytes())?;
+        }
+        if !report.complete {
+            let limit = grouped(self.limit);
+            tell(
+                "warning",
+                &format!(
+                    "gave up after {limit} steps: all of the above is true, but there may be more; --limit allows more"
+                ),
+            );
+        }
+        Ok(if report.findings.is_empty() { ExitCode::Success } else { ExitCode::Findings })
+    }
+}
+
+/// The scenario, to be spoken of.
+struct Look<'a> {
+    scenario: &'a Scenario,
+    machine: &'a Machine<'a>,
+    strict_waits: bool,
+}
+
+impl Look<'_> {
+    fn name(&self, thread: ThreadIndex) -> String {
+        self.scenario.threads[thread].name.clone()
+    }
+
+    fn names(&self, order: &[ThreadIndex]) -> Vec<String> {
+        order.iter().map(|&thread| self.name(thread)).collect()
+    }
+
+    fn step(&self, place: Place) -> Step {
+        let instruction = self.machine.program.at(place);
+        let thread = self.name(place.thread as usize);
+        Step { thread, line: instruction.at.line, text: instruction.text.clone() }
+    }
+
+    fn report(&self, scenario: String, survey: &Survey) -> Report {
+        let Survey { facts, explored, .. } = survey;
+        let instructions = self.machine.program.threads.iter().flat_map(|code| &code.instructions);
+        Report {
+            scenario,
+            threads: self.scenario.threads.len(),
+            interleavings: count_runs(self.machine, MOST_STATES)
+                .filter(|&count| count < u128::MAX)
+                .map(|count| count.to_string()),
+            runs: explored.runs,
+            unserialisable_runs: survey.unserialisable,
+            complete: explored.is_complete,
+            blocks: instructions.filter(|i| matches!(i.operation, Operation::Begin)).count() as u64,
+            split_blocks: facts.split.len() as u64,
+            findings: survey.sights.iter().map(|(sight, order)| self.finding(sight, order)).collect(),
+            patterns: facts.triples.iter().map(|triple| self.pattern(triple)).collect(),
+            crossings: facts.crossings.iter().map(|crossing| self.crossing(crossing)).collect(),
+            reads_from: facts.reads_from.len(),
+            written_order: self.written(),
+        }
+    }
+
+    fn finding(&self, sight: &Sight, order: &Order) -> Finding {
+        let step = |place: Place| self.step(place);
+        let (kind, at, title) = match sight {
+            Sight::Split(block) => ("split", vec![step(*block)], format!("{} can be split", step(*block).block())),
+            Sight::Tangled => (
+                "tangled",
+                Vec::new(),
+                "Blocks can be entangled: each is whole in this run, and yet they cannot have run one after the other"
+                    .to_owned(),
+            ),
+            Sight::Deadlock(places) => {
+                let at: Vec<Step> = places.iter().copied().map(step).collect();
+                let stands = |step: &Step| format!("{} at line {}, '{}'", step.thread, step.line, step.text);
+                let standing: Vec<String> = at.iter().map(stands).collect();
+                ("deadlock", at, format!("Deadlock: {}", standing.join("; ")))
+            }
+            Sight::FailedAssertion(place) => {
+                ("assertion", vec![step(*place)], format!("{} can fail", step(*place).quoted()))
+            }
+            Sight::Misuse(place, misuse) => {
+                let why = match misuse {
+                    Misuse::NotHeld => "is not the thread's to give back",
+                    Misuse::HeldAlready => "takes what the thread holds already",
+                    Misuse::Endless => "comes after a million steps that nobody else can notice",
+                };
+                ("misuse", vec![step(*place)], format!("{} {why}", step(*place).quoted()))
+            }
+        };
+        Finding { kind, at, order: self.names(order), title, diagram: self.diagram(sight, order) }
+    }
+
+    /// Draws the run, and marks the step that splits the block.
+    fn diagram(&self, sight: &Sight, order: &Order) -> String {
+        let mut between = None;
+        if let (Sight::Split(place), Ok(run)) = (sight, self.machine.run_in_order(order)) {
+            let graph = Graph::new(&run.log, self.strict_waits);
+            let splitter =
+                graph.blocks.iter().filter(|block| block.place == *place).find_map(|block| graph.splitter(block));
+            between = splitter.map(|at| (graph.operations[at].place, graph.occurrence(at)));
+        }
+        draw(self.scenario, self.machine, order, &|place, before| {
+            if between == Some((place, before)) { "<-- comes between" } else { "" }
+        })
+    }
+
+    fn pattern(&self, triple: &Triple) -> Shown<[Step; 3]> {
+        let steps = [triple.first, triple.other, triple.second].map(|place| self.step(place));
+        Shown { pattern: format!("{:?}", triple.pattern).to_uppercase(), steps }
+    }
+
+    fn crossing(&self, crossing: &Crossing) -> Shown<[Step; 4]> {
+        let Crossing { one, other } = crossing;
+        let steps = [one.0, one.1, other.0, other.1].map(|place| self.step(place));
+        Shown { pattern: "two variables".to_owned(), steps }
+    }
+
+    fn written(&self) -> Written {
+        let run = self.machine.run_as_written();
+        let facts = Facts::of(self.machine.program, &run, self.strict_waits);
+        let config = Config { paper: false, strict_waits: self.strict_waits, functions: false, sections: false };
+        let mut analysis = SideTrack::new(config);
+        let mut predicted = Vec::new();
+        for (thread, event) in self.machine.events(&run) {
+            analysis.step(thread, &event, &mut |violation| {
+                let block = violation.block().map(|block| block.opened_at());
+                let places = [block.unwrap_or(0), violation.first.pc, violation.culprit.pc, violation.second.pc];
+                if let [Some(block), Some(first), Some(culprit), Some(second)] = places.map(place_of) {
+                    let [block, first, culprit, second] = [block, first, culprit, second].map(|place| self.step(place));
+                    let kind = match violation.kind {
+                        ErrorKind::Before => "before",
+                        ErrorKind::In => "in",
+                        ErrorKind::After => "after",
+                    };
+                    predicted.push(Predicted { kind, block, first, culprit, second });
+                }
+            });
+        }
+        Written {
+            order: self.names(&run.order),
+            serialisable: !facts.unserialisable,
+            complete: run.is_complete(),
+            predicted,
+        }
+    }
+}
+
+impl Step {
+    fn quoted(&self) -> String {
+        format!("Line {} of {}, '{}',", self.line, self.thread, self.text)
+    }
+
+    /// The block that begins here.
+    fn block(&self) -> String {
+        let label = self.text.strip_prefix("begin").map_or("", str::trim);
+        let name = if label.is_empty() { "The block".to_owned() } else { format!("'{label}'") };
+        format!("{name} of {} (line {})", self.thread, self.line)
+    }
+}
+
+impl Report {
+    fn text(&self, most_patterns: usize) -> String {
+        let mut text = String::new();
+        let interleavings = match &self.interleavings {
+            Some(number) => {
+                number.parse().map_or_else(|_| format!("{number} interleavings"), |n| counted(n, "interleaving"))
+            }
+            None => "very many interleavings".to_owned(),
+        };
+        let _ = writeln!(
+            text,
+            "{}: {}, {interleavings}; {} looked at, {} not serialisable",
+            self.scenario,
+            counted(self.threads as u64, "thread"),
+            counted(self.runs, "run"),
+            grouped(self.unserialisable_runs),
+        );
+        let _ = writeln!(text, "{} of {} can be split", grouped(self.split_blocks), counted(self.blocks, "block"));
+        // What one run shows is told together.
+        let mut told: Vec<&[String]> = Vec::new();
+        for finding in &self.findings {
+            if told.contains(&finding.order.as_slice()) {
+                continue;
+            }
+            told.push(&finding.order);
+            let same = self.findings.iter().filter(|other| other.order == finding.order);
+            let titles: Vec<&str> = same.map(|other| other.title.as_str()).collect();
+            let _ = writeln!(text, "\n{}:\n", titles.join("\n"));
+            for line in finding.diagram.lines() {
+                let _ = writeln!(text, "  {line}");
+            }
+        }
+        self.list_patterns(&mut text, most_patterns);
+        self.tell_written(&mut text);
+        text
+    }
+
+    fn list_patterns(&self, text: &mut String, most: usize) {
+        if !self.patterns.is_empty() {
+            let _ = writeln!(text, "\nAccesses of one variable between two of a block (first, other, second):");
+        }
+        for Shown { pattern, steps: [first, other, second] } in self.patterns.iter().take(most) {
+            let _ = writeln!(
+                text,
+                "  {pattern}  {} line {}, {} line {}, {} line {}",
+                first.thread, first.line, other.thread, other.line, second.thread, second.line
+            );
+        }
+        more(text, self.patterns.len(), most);
+        if !self.crossings.is_empty() {
+            let _ = writeln!(text, "\nTwo variables, each seen by the two blocks in another order:");
+        }
+        for Shown { steps: [one, then, other, back], .. } in self.crossings.iter().take(most) {
+            let _ = writeln!(
+                text,
+                "  {} line {} before {} line {}, {} line {} before {} line {}",
+                one.thread, one.line, then.thread, then.line, other.thread, other.line, back.thread, back.line
+            );
+        }
+        more(text, self.crossings.len(), most);
+    }
+
+    fn tell_written(&self, text: &mut String) {
+        let Written { serialisable, complete, predicted, .. } = &self.written_order;
+        let is = if *serialisable { "serialisable" } else { "not serialisable" };
+        let end = if *complete { "" } else { ", and does not come to its end" };
+        let rules = if predicted.is_empty() { "find nothing" } else { "find" };
+        let _ = writeln!(
+            text,
+            "\nIn the written order the run is {is}{end}; from it alone the online rules {rules}{}",
+            if predicted.is_empty() { "" } else { ":" }
+        );
+        for Predicted { kind, block, first, culprit, second } in predicted {
+            let _ = writeln!(
+                text,
+                "  {kind}: {} between lines {} and {}, by {} line {}",
+                block.block(),
+                first.line,
+                second.line,
+                culprit.thread,
+                culprit.line,
+            );
+        }
+    }
+}
+
+fn more(text: &mut String, all: usize, most: usize) {
+    if all > most {
+        let _ = writeln!(text, "  and {} more; --all lists them", all - most);
+    }
+}

@@ -738,3 +738,84 @@ fn nothing_is_too_deep_or_too_long() {
         is_coped_with(&text);
     }
 }
+
+fn page(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn every_example_is_read_and_says_what_it_shows() {
+    for path in files("scn") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let scenario =
+            parse(&text).unwrap_or_else(|errors| panic!("{}", errors.render(&path.to_string_lossy(), &text)));
+        survives_printing(&scenario);
+        assert!(text.starts_with("# "), "{} begins with what it shows", path.display());
+    }
+}
+
+#[test]
+fn every_example_is_listed() {
+    let list = page("examples/scenarios/README.md");
+    let names = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let there: BTreeSet<_> = files("scn").iter().map(names).collect();
+    let links = list.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let listed: BTreeSet<_> = links.filter(|link| link.ends_with(".scn")).map(str::to_owned).collect();
+    assert_eq!(listed, there);
+}
+
+#[test]
+fn the_scenarios_of_the_manual_are_read() {
+    let manual = page("docs/scenarios.md");
+    let scenarios: Vec<_> = manual.split("```scn\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(scenarios[0], EXAMPLE);
+    for text in scenarios {
+        read(text);
+    }
+}
+
+/// Each declaration and each step of the tables can be typed as it stands.
+#[test]
+fn the_forms_of_the_manual_are_read() {
+    for word in Declares::ALL {
+        assert_eq!(Declares::from(read(word.form()).objects[0].kind), *word);
+    }
+    for word in Does::ALL {
+        let form = word.form().replace("...", "q = 1");
+        let end = if *word == Does::Begin { "; end" } else { "" };
+        let begin = if *word == Does::End { "begin; " } else { "" };
+        // Objects of the kind that the step needs, under all the names that the tables use.
+        let kind = word.fits().first().map_or("", |kind| kind.text());
+        let object = form.rsplit('=').next().unwrap().split_whitespace().nth(1).unwrap_or_default();
+        let declared = match word {
+            Does::Wait => "cond c\nlock m\n".to_owned(),
+            _ if kind.is_empty() => String::new(),
+            _ => format!("{kind} {object}\n"),
+        };
+        read(&format!("{declared}t:\nu: r = 0; q = 0; {begin}{form}{end}"));
+    }
+}
+
+#[test]
+fn the_manual_knows_the_operators_and_the_limits() {
+    let manual = page("docs/scenarios.md");
+    let mut operators = Operator::ALL.to_vec();
+    operators.sort_by_key(|operator| std::cmp::Reverse(operator.binding()));
+    let kinds = operators.chunk_by(|a, b| a.binding() == b.binding());
+    let kinds: Vec<String> = kinds
+        .map(|kind| kind.iter().map(|operator| format!("`{}`", operator.text())).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert!(manual.contains(&format!(": {}.", kinds.join(", "))), "{kinds:?}");
+    let limits = format!(
+        "At most {MOST_THREADS} threads, {MOST_OBJECTS} objects, {MOST_STEPS} steps, {MOST_LEVELS} braces in each other, {MOST_OPERATORS} operators and parentheses in a value."
+    );
+    assert!(manual.contains(&limits), "{limits}");
+}
+
+#[test]
+fn the_error_in_the_manual_is_real() {
+    let text = EXAMPLE.replace("r = rd balance", "r = rd balanc");
+    let told = parse(&text).unwrap_err().render("withdraw.scn", &text);
+    assert!(page("docs/scenarios.md").contains(&format!("```\n{told}```\n")), "{told}");
+}

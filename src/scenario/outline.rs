@@ -114,7 +114,7 @@ impl<'a> Outline<'a> {
     fn declarations(&mut self, word: Declares, line: &[Token<'a>], errors: &mut Vec<Error>) {
         let mut line = Line { rest: line };
         loop {
-            match self.declaration(word, &mut line) {
+            match line.declaration(word) {
                 Ok((token, kind)) => {
                     let object = self.objects.len();
                     if self.is_free(&token, errors) {
@@ -135,28 +135,6 @@ impl<'a> Outline<'a> {
                 _ => return errors.extend(unexpected("',' or the end of the line", &token)),
             }
         }
-    }
-
-    fn declaration(&self, word: Declares, line: &mut Line<'_, 'a>) -> Result<(Token<'a>, ObjectKind), Option<Error>> {
-        let name = line.next();
-        if name.kind != Kind::Word {
-            return Err(unexpected("a name", &name));
-        }
-        let kind = match word {
-            Declares::Lock => ObjectKind::Lock,
-            Declares::Recursive => ObjectKind::Recursive,
-            Declares::RwLock => ObjectKind::RwLock,
-            Declares::Condition => ObjectKind::Condition,
-            Declares::Barrier => ObjectKind::Barrier(line.count("the size of a barrier", 1, MOST_THREADS as i64)?),
-            Declares::Semaphore if line.is_at_number() => {
-                // What a C semaphore can hold.
-                ObjectKind::Semaphore(line.count("the value of a semaphore", 0, i64::from(i32::MAX))?)
-            }
-            Declares::Semaphore => ObjectKind::Semaphore(0),
-            Declares::Variable => ObjectKind::Variable(line.first_value()?),
-            Declares::Atomic => ObjectKind::Atomic(line.first_value()?),
-        };
-        Ok((name, kind))
     }
 
     /// Completes the message about an unknown name by the known one that is nearest to it.
@@ -229,6 +207,29 @@ struct Line<'t, 'a> {
 }
 
 impl<'a> Line<'_, 'a> {
+    /// A name and what belongs to it.
+    fn declaration(&mut self, word: Declares) -> Result<(Token<'a>, ObjectKind), Option<Error>> {
+        let name = self.next();
+        if name.kind != Kind::Word {
+            return Err(unexpected("a name", &name));
+        }
+        let kind = match word {
+            Declares::Lock => ObjectKind::Lock,
+            Declares::Recursive => ObjectKind::Recursive,
+            Declares::RwLock => ObjectKind::RwLock,
+            Declares::Condition => ObjectKind::Condition,
+            Declares::Barrier => ObjectKind::Barrier(self.count("the size of a barrier", 1, MOST_THREADS as i64)?),
+            Declares::Semaphore if self.is_at_number() => {
+                // What a C semaphore can hold.
+                ObjectKind::Semaphore(self.count("the value of a semaphore", 0, i64::from(i32::MAX))?)
+            }
+            Declares::Semaphore => ObjectKind::Semaphore(0),
+            Declares::Variable => ObjectKind::Variable(self.first_value()?),
+            Declares::Atomic => ObjectKind::Atomic(self.first_value()?),
+        };
+        Ok((name, kind))
+    }
+
     /// The end of the line stays.
     fn next(&mut self) -> Token<'a> {
         let token = self.rest[0];

@@ -7,39 +7,14 @@ mod scenarios;
 
 use std::collections::BTreeSet;
 
-use avmon::analysis::sidetrack::{Config, SideTrack};
-use avmon::analysis::{Analysis as _, ErrorKind, Transaction, Violation};
-use avmon::scenario::events::place_of;
-use avmon::scenario::facts::SplitWindow;
-use avmon::scenario::machine::Machine;
+use avmon::analysis::{ErrorKind, Violation};
 use avmon::scenario::program::Place;
-use avmon::scenario::run::Run;
 use common::{BLOCKS, PAPER};
 use scenarios::Shape;
-use scenarios::judge::{Truth, judge};
+use scenarios::judge::{Truth, analyse, claims, judge};
 
 /// Scenarios of each family: more than 3,000 in all.
 const CASES: u32 = 300;
-
-fn analyse(machine: &Machine<'_>, run: &Run, config: Config) -> Vec<Violation> {
-    let mut found = Vec::new();
-    let mut analysis = SideTrack::new(config);
-    for (thread, event) in machine.events(run) {
-        analysis.step(thread, &event, &mut |violation| found.push(violation));
-    }
-    found
-}
-
-/// The windows that a violation says can be split: one for each block that contains both acquires.
-fn claims(violation: &Violation) -> Vec<SplitWindow> {
-    let place = |pc| place_of(pc).expect("a place of the scenario");
-    let [first, culprit, second] = [&violation.first, &violation.culprit, &violation.second].map(|site| place(site.pc));
-    let blocks = violation.first.stack[..violation.common].iter().map(|frame| match frame {
-        Transaction::Block { pc, .. } => place(*pc),
-        other => panic!("{other:?} is no marked block"),
-    });
-    blocks.map(|block| SplitWindow { block, first, culprit, second }).collect()
-}
 
 #[derive(Default)]
 struct Tally {

@@ -5,8 +5,11 @@
 
 use std::ops::ControlFlow;
 
+use avmon::analysis::sidetrack::{self, SideTrack};
+use avmon::analysis::{Analysis as _, Transaction, Violation};
+use avmon::scenario::events::place_of;
 use avmon::scenario::explore::{Search, explore};
-use avmon::scenario::facts::Facts;
+use avmon::scenario::facts::{Facts, SplitWindow};
 use avmon::scenario::machine::Machine;
 use avmon::scenario::program::Program;
 use avmon::scenario::run::Run;
@@ -41,6 +44,27 @@ pub struct Judged {
     pub scenarios: u64,
     /// Left out.
     pub too_large: u64,
+}
+
+/// What `SideTrack` reports on a run.
+pub fn analyse(machine: &Machine<'_>, run: &Run, config: sidetrack::Config) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let mut analysis = SideTrack::new(config);
+    for (thread, event) in machine.events(run) {
+        analysis.step(thread, &event, &mut |violation| found.push(violation));
+    }
+    found
+}
+
+/// The windows that a violation says can be split: one for each block that contains both acquires.
+pub fn claims(violation: &Violation) -> Vec<SplitWindow> {
+    let place = |pc| place_of(pc).expect("a place of the scenario");
+    let [first, culprit, second] = [&violation.first, &violation.culprit, &violation.second].map(|site| place(site.pc));
+    let blocks = violation.first.stack[..violation.common].iter().map(|frame| match frame {
+        Transaction::Block { pc, .. } => place(*pc),
+        other => panic!("{other:?} is no marked block"),
+    });
+    blocks.map(|block| SplitWindow { block, first, culprit, second }).collect()
 }
 
 fn number(variable: &str) -> Option<u64> {

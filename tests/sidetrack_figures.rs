@@ -1,74 +1,11 @@
-//! The figures of the `SideTrack` paper, each with the paper's verdict.
+//! Those figures of the `SideTrack` paper that are more than a scenario: clocks step by step, and functions. For the others see
+//! `tests/scenario_figures.rs`.
 
 mod common;
 
-use avmon::analysis::ErrorKind::{After, Before, In};
+use avmon::analysis::ErrorKind::After;
 use avmon::analysis::Transaction;
-use common::{BLOCKS, FUNCTIONS, K, M, N, PAPER, Trace};
-
-#[test]
-fn figure_1_the_section_of_thread_2_fits_into_the_window() {
-    for config in [BLOCKS, PAPER] {
-        let mut trace = Trace::new(config, 2);
-        trace.t(1).begin().sync(M).sync(M).end();
-        trace.t(2).sync(M);
-        assert_eq!(trace.kinds(), [After]);
-        let violation = &trace.found[0];
-        assert_eq!((violation.first.thread, violation.second.thread, violation.culprit.thread), (1, 1, 2));
-        assert_eq!((violation.lock, violation.common), (M, 1));
-    }
-}
-
-#[test]
-fn figure_3a_before() {
-    for config in [BLOCKS, PAPER] {
-        let mut trace = Trace::new(config, 2);
-        trace.t(2).sync(M);
-        trace.t(1).begin().sync(M).sync(M).end();
-        assert_eq!(trace.kinds(), [Before]);
-    }
-}
-
-#[test]
-fn figure_3b_in() {
-    for config in [BLOCKS, PAPER] {
-        let mut trace = Trace::new(config, 2);
-        trace.t(1).begin().sync(M);
-        trace.t(2).sync(M);
-        trace.t(1).sync(M).end();
-        assert_eq!(trace.kinds(), [In]);
-    }
-}
-
-#[test]
-fn figure_3c_after() {
-    for config in [BLOCKS, PAPER] {
-        let mut trace = Trace::new(config, 2);
-        trace.t(1).begin().sync(M).sync(M).end();
-        trace.t(2).sync(M);
-        assert_eq!(trace.kinds(), [After]);
-    }
-}
-
-#[test]
-fn figure_4_a_thread_forked_in_the_second_section_cannot_run_in_the_window() {
-    for config in [BLOCKS, PAPER] {
-        let mut trace = Trace::new(config, 1);
-        trace.t(1).begin().sync(M).acq(M).fork(2).rel(M).end();
-        trace.t(2).sync(M);
-        assert_eq!(trace.kinds(), []);
-    }
-}
-
-#[test]
-fn figure_5_what_thread_2_read_under_another_lock_may_have_led_it_here() {
-    for config in [BLOCKS, PAPER] {
-        let mut trace = Trace::new(config, 2);
-        trace.t(1).begin().sync(M).sync(M).sync(N).end();
-        trace.t(2).sync(N).sync(M);
-        assert_eq!(trace.kinds(), []);
-    }
-}
+use common::{FUNCTIONS, K, M, N, PAPER, Trace};
 
 /// The figure starts with the clocks <5,0> and <0,8>; here the fork has let thread 1 know time 1 of thread 0.
 #[test]
@@ -95,35 +32,6 @@ fn figure_7_clocks_step_by_step() {
     assert_eq!(trace.kinds(), [After]);
     assert_eq!(trace.clock(1), [6, 8]);
     assert_eq!(window(&trace), [(0, 6)]);
-}
-
-#[test]
-fn figure_8_top_reports_nothing() {
-    for config in [BLOCKS, PAPER] {
-        let mut trace = Trace::new(config, 2);
-        trace.t(2).acq(M).sync(N).rel(M);
-        trace.t(1).begin().acq(N).sync(M).sync(M).rel(N).end();
-        assert_eq!(trace.kinds(), []);
-    }
-}
-
-fn figure_8_bottom(trace: &mut Trace) {
-    trace.t(1).begin().acq(N).sync(M).sync(M).rel(N).end();
-    trace.t(2).acq(M).sync(N).rel(M);
-}
-
-#[test]
-fn figure_8_bottom_is_an_after_error_in_paper_mode() {
-    let mut trace = Trace::new(PAPER, 2);
-    figure_8_bottom(&mut trace);
-    assert_eq!(trace.kinds(), [After]);
-}
-
-#[test]
-fn figure_8_bottom_predicts_a_deadlock_and_is_no_violation_by_default() {
-    let mut trace = Trace::new(BLOCKS, 2);
-    figure_8_bottom(&mut trace);
-    assert_eq!(trace.kinds(), []);
 }
 
 #[test]

@@ -71,6 +71,11 @@ fn number(variable: &str) -> Option<u64> {
     std::env::var(variable).ok().and_then(|number| number.parse().ok())
 }
 
+/// Whether the scenarios are those of every run.
+pub fn is_usual() -> bool {
+    number("AVMON_SCENARIOS").is_none() && number("AVMON_SCENARIO_SEED").is_none()
+}
+
 /// A proptest runner whose cases depend on the seed only.
 fn runner(cases: u32) -> TestRunner {
     let mut seed = [0; 32];

@@ -25,15 +25,18 @@
 mod cells;
 mod graph;
 mod locks;
+mod marks;
+mod pages;
 mod rows;
 mod splits;
 mod step;
 
 use self::cells::{Access, Cells};
-use self::graph::{Graph, Mark};
+use self::graph::Graph;
 use self::locks::Locks;
+use self::marks::{Marks, Tables};
 use self::splits::Splits;
-use self::step::{Marks, Step};
+use self::step::Step;
 use super::clock::Slot;
 use crate::event::{Event, Kind, ThreadId};
 use crate::trace::memory::Memory;
@@ -85,8 +88,7 @@ pub struct Serial {
     signals: FxHashMap<u64, Marks>,
     memory: Memory,
     splits: Splits,
-    /// Room for marks that is not in use.
-    room: Vec<Vec<Mark>>,
+    tables: Tables,
     /// The thread of the last event and its slot: events come in bursts.
     current: Option<(ThreadId, Slot)>,
     blocks: u64,
@@ -104,7 +106,7 @@ impl Serial {
             signals: FxHashMap::default(),
             memory: Memory::default(),
             splits: Splits::default(),
-            room: Vec::new(),
+            tables: Tables::default(),
             current: None,
             blocks: 0,
             lost: 0,
@@ -137,8 +139,8 @@ impl Serial {
             Some((current, slot)) if current == thread => slot,
             _ => self.turn_to(thread),
         };
-        let Serial { graph, splits, room, .. } = self;
-        let mut step = Step { graph, splits, room, slot, event, found };
+        let Serial { graph, tables, splits, .. } = self;
+        let mut step = Step { graph, tables, splits, slot, event, found };
         match kind {
             Kind::Read | Kind::AtomicLoad => self.cells.access(&mut step, event.object, event.size(), Access::Read),
             Kind::Write | Kind::AtomicStore | Kind::AtomicUpdate => {
@@ -154,7 +156,7 @@ impl Serial {
                     step.after_all(signals);
                 }
             }
-            Kind::LockInit | Kind::LockDestroy => self.locks.forget(event.object, &mut self.graph, &mut self.room),
+            Kind::LockInit | Kind::LockDestroy => self.locks.forget(event.object, &mut self.graph, &mut self.tables),
             Kind::Signal => self.signals.entry(event.object).or_default().add(&mut step),
             Kind::Await => {
                 if let Some(signals) = self.signals.get(&event.object) {
@@ -184,7 +186,7 @@ impl Serial {
             Kind::End => self.graph.end(slot),
             Kind::Allocate | Kind::Free | Kind::Extent => {
                 if let Some(new) = self.memory.step(thread, event) {
-                    self.cells.forget(&new, &mut self.graph, &mut self.room);
+                    self.cells.forget(&new, &mut self.graph, &mut self.tables);
                 }
             }
             Kind::Lost => self.lose(slot, event.number()),
@@ -209,7 +211,7 @@ impl Serial {
     fn lose(&mut self, slot: Slot, events: u64) {
         self.lost += events;
         self.graph.end_blocks(slot);
-        self.cells.forget_all(&mut self.graph, &mut self.room);
-        self.locks.forget_all(&mut self.graph, &mut self.room);
+        self.cells.forget_all(&mut self.graph, &mut self.tables);
+        self.locks.forget_all(&mut self.graph, &mut self.tables);
     }
 }

@@ -1,23 +1,26 @@
 //! The variables of a program: memory in cells of eight bytes, each cut into as many *pieces* as its accesses tell apart.
 
 use super::graph::{Graph, Mark};
-use super::step::{Marks, Step};
-use rustc_hash::FxHashMap;
+use super::marks::{Marks, Tables};
+use super::pages::{NO_PIECE, Pages};
+use super::step::Step;
 use std::ops::Range;
 
 const CELL: u64 = 8;
-const NO_PIECE: u32 = u32::MAX;
 
 /// Bytes of one cell that were always accessed together.
+#[repr(align(64))]
 struct Piece {
-    /// A bit for each byte.
-    bytes: u8,
-    /// Another piece of the cell.
-    next: u32,
     written: Mark,
     /// Reads since then.
     read: Marks,
+    /// Another piece of the cell.
+    next: u32,
+    /// A bit for each byte.
+    bytes: u8,
 }
+
+const _: () = assert!(size_of::<Piece>() == 64, "a look at a variable is one look at memory");
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -27,8 +30,8 @@ pub enum Access {
 
 #[derive(Default)]
 pub struct Cells {
-    /// The first piece of each cell, by address.
-    first: FxHashMap<u64, u32>,
+    /// The first piece of each cell.
+    first: Pages,
     pieces: Vec<Piece>,
     unused: Vec<u32>,
 }
@@ -40,7 +43,7 @@ impl Cells {
         let Some(last) = size.checked_sub(1).map(|more| address.saturating_add(more)) else { return };
         let cells = address / CELL..=last / CELL;
         if cells.start() == cells.end() {
-            let first = self.cut(step.graph, *cells.start(), bytes_of(*cells.start(), address, last));
+            let first = self.cut(step, *cells.start(), bytes_of(*cells.start(), address, last));
             if self.pieces[first as usize].next == NO_PIECE {
                 let piece = &mut self.pieces[first as usize];
                 piece.come_after(step, access);
@@ -50,41 +53,36 @@ impl Cells {
         // The operation is one: it comes after all that it conflicts with before it leaves its first mark.
         for cell in cells.clone() {
             let bytes = bytes_of(cell, address, last);
-            let first = self.cut(step.graph, cell, bytes);
+            let first = self.cut(step, cell, bytes);
             self.each(first, bytes, |piece| piece.come_after(step, access));
         }
         for cell in cells {
-            let first = self.first[&cell];
+            let first = *self.first.of(cell);
             self.each(first, bytes_of(cell, address, last), |piece| piece.leave_mark(step, access));
         }
     }
 
     /// New variables begin in this memory.
-    pub fn forget(&mut self, memory: &Range<u64>, graph: &mut Graph, room: &mut Vec<Vec<Mark>>) {
+    pub fn forget(&mut self, memory: &Range<u64>, graph: &mut Graph, tables: &mut Tables) {
         if memory.is_empty() {
             return;
         }
         let cells = memory.start / CELL..=(memory.end - 1) / CELL;
-        // A huge block may hold little that was accessed.
-        if cells.end() - cells.start() > self.first.len() as u64 {
-            let inside: Vec<u64> = self.first.keys().copied().filter(|cell| cells.contains(cell)).collect();
-            inside.into_iter().for_each(|cell| self.forget_in(cell, memory, graph, room));
-        } else {
-            cells.for_each(|cell| self.forget_in(cell, memory, graph, room));
+        for cell in self.first.among(cells) {
+            self.forget_in(cell, memory, graph, tables);
         }
     }
 
-    fn forget_in(&mut self, cell: u64, memory: &Range<u64>, graph: &mut Graph, room: &mut Vec<Vec<Mark>>) {
-        let Some(&first) = self.first.get(&cell) else { return };
+    fn forget_in(&mut self, cell: u64, memory: &Range<u64>, graph: &mut Graph, tables: &mut Tables) {
         let gone = bytes_of(cell, memory.start, memory.end - 1);
-        let (mut at, mut kept) = (first, NO_PIECE);
+        let (mut at, mut kept) = (*self.first.of(cell), NO_PIECE);
         while at != NO_PIECE {
             let piece = &mut self.pieces[at as usize];
             let next = piece.next;
             piece.bytes &= !gone;
             if piece.bytes == 0 {
                 graph.release(std::mem::replace(&mut piece.written, Mark::NONE));
-                piece.read.clear(graph, room);
+                piece.read.clear(graph, tables);
                 self.unused.push(at);
             } else {
                 piece.next = kept;
@@ -92,40 +90,37 @@ impl Cells {
             }
             at = next;
         }
-        if kept == NO_PIECE {
-            self.first.remove(&cell);
-        } else {
-            self.first.insert(cell, kept);
-        }
+        *self.first.of(cell) = kept;
     }
 
     /// All variables are new.
-    pub fn forget_all(&mut self, graph: &mut Graph, room: &mut Vec<Vec<Mark>>) {
-        self.first.clear();
+    pub fn forget_all(&mut self, graph: &mut Graph, tables: &mut Tables) {
+        self.first = Pages::default();
         self.unused.clear();
         for mut piece in self.pieces.drain(..) {
             graph.release(piece.written);
-            piece.read.clear(graph, room);
+            piece.read.clear(graph, tables);
         }
     }
 
     /// Makes sure that some pieces of a cell are these bytes and no others. The first piece of the cell.
     #[inline]
-    fn cut(&mut self, graph: &mut Graph, cell: u64, bytes: u8) -> u32 {
-        let Some(&first) = self.first.get(&cell) else {
+    fn cut(&mut self, step: &mut Step, cell: u64, bytes: u8) -> u32 {
+        let first = *self.first.of(cell);
+        if first == NO_PIECE {
             let piece = Piece { bytes, next: NO_PIECE, written: Mark::NONE, read: Marks::default() };
             let first = self.add(piece);
-            self.first.insert(cell, first);
+            *self.first.of(cell) = first;
             return first;
-        };
+        }
         let Piece { bytes: all, next, .. } = self.pieces[first as usize];
         if all != bytes || next != NO_PIECE {
-            self.cut_pieces(graph, first, bytes);
+            self.cut_pieces(step, first, bytes);
         }
         first
     }
 
-    fn cut_pieces(&mut self, graph: &mut Graph, first: u32, bytes: u8) {
+    fn cut_pieces(&mut self, step: &mut Step, first: u32, bytes: u8) {
         let mut new = bytes;
         let mut at = first;
         while at != NO_PIECE {
@@ -134,8 +129,13 @@ impl Cells {
             new &= !inside;
             if inside != 0 && outside != 0 {
                 piece.bytes = inside;
-                graph.keep(piece.written);
-                let rest = Piece { bytes: outside, next, written: piece.written, read: piece.read.copy(graph) };
+                step.graph.keep(piece.written);
+                let rest = Piece {
+                    bytes: outside,
+                    next,
+                    written: piece.written,
+                    read: piece.read.copy(step.graph, step.tables),
+                };
                 let rest = self.add(rest);
                 self.pieces[at as usize].next = rest;
             }
@@ -187,9 +187,7 @@ impl Piece {
             Access::Read if step.is_own(self.written) => {}
             Access::Read => self.read.add(step),
             Access::Write => {
-                if !self.read.is_empty() {
-                    self.read.clear(step.graph, step.room);
-                }
+                self.read.clear(step.graph, step.tables);
                 step.replace(&mut self.written);
             }
         }

@@ -34,20 +34,32 @@ const FEW: usize = 16;
 /// An operation that later ones may conflict with. Every copy is counted in its node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mark {
-    pub node: NodeId,
-    pub kind: Kind,
+    node: NodeId,
+    /// The slot, above a byte for the kind.
+    origin: u32,
+    /// Of the node. With the slot it tells who knows the operation, without a look at the node.
+    index: u64,
     pub pc: u64,
 }
 
-const _: () = assert!(size_of::<Mark>() == 16, "there are several for each variable");
+const _: () = assert!(size_of::<Mark>() == 24, "there are two for each variable");
 
 impl Mark {
     /// No operation.
-    pub const NONE: Mark = Mark { node: NO_NODE, kind: Kind::Enter, pc: 0 };
+    pub const NONE: Mark = Mark { node: NO_NODE, origin: 0, index: 0, pc: 0 };
 
     #[inline]
     pub fn is_none(&self) -> bool {
         self.node == NO_NODE
+    }
+
+    #[inline]
+    pub fn slot(&self) -> Slot {
+        self.origin >> 8
+    }
+
+    pub fn kind(&self) -> Option<Kind> {
+        Kind::from_code(self.origin as u8)
     }
 }
 
@@ -61,8 +73,6 @@ pub struct Node {
     row: Row,
     /// Open blocks that it knew when its thread left it.
     sources: Vec<NodeId>,
-    /// Marks, and nodes of which it is a source.
-    refs: u32,
 }
 
 pub struct Thread {
@@ -86,6 +96,9 @@ pub struct Thread {
 pub struct Graph {
     rows: Rows,
     nodes: Vec<Node>,
+    /// Of each node: its marks, the nodes of which it is a source, and the thread that is in it. Apart from the nodes, since this is what
+    /// changes all the time.
+    refs: Vec<u32>,
     unused: Vec<NodeId>,
     threads: Vec<Thread>,
     by_id: FxHashMap<ThreadId, Slot>,
@@ -112,14 +125,29 @@ impl Graph {
         slot
     }
 
+    pub fn slots(&self) -> usize {
+        self.threads.len()
+    }
+
     /// Whether a mark names the present node of a thread.
     #[inline]
     pub fn is_present(&self, slot: Slot, mark: Mark) -> bool {
         mark.node == self.threads[slot as usize].node && !mark.is_none()
     }
 
-    pub fn node(&self, node: NodeId) -> &Node {
-        &self.nodes[node.0 as usize]
+    /// Whether the present node of a thread knows that of a mark, or is it.
+    #[inline]
+    pub fn knows(&self, slot: Slot, mark: Mark) -> bool {
+        self.has_seen(slot, mark.slot(), mark.index)
+    }
+
+    #[inline]
+    fn has_seen(&self, slot: Slot, other: Slot, index: u64) -> bool {
+        other == slot || self.rows.get(self.threads[slot as usize].row, other) >= index
+    }
+
+    pub fn node(&self, mark: Mark) -> &Node {
+        &self.nodes[mark.node.0 as usize]
     }
 
     pub fn thread(&mut self, slot: Slot) -> &mut Thread {
@@ -131,45 +159,38 @@ impl Graph {
         self.threads[slot as usize].block
     }
 
-    /// Whether the present node of a thread knows a node, or is it.
-    #[inline]
-    pub fn knows(&self, slot: Slot, node: NodeId) -> bool {
-        let Node { slot: other, index, .. } = self.nodes[node.0 as usize];
-        other == slot || self.rows.get(self.threads[slot as usize].row, other) >= index
-    }
-
     /// Names the present node of a thread in a mark.
     #[inline]
     pub fn mark(&mut self, slot: Slot, kind: Kind, pc: u64) -> Mark {
         let node = self.name(slot);
-        self.nodes[node.0 as usize].refs += 1;
-        Mark { node, kind, pc }
+        self.refs[node.0 as usize] += 1;
+        self.mark_of(node, slot, kind, pc)
     }
 
-    /// The slot of a mark's thread.
-    pub fn slot(&self, mark: Mark) -> Slot {
-        self.nodes[mark.node.0 as usize].slot
+    #[inline]
+    fn mark_of(&self, node: NodeId, slot: Slot, kind: Kind, pc: u64) -> Mark {
+        Mark { node, origin: slot << 8 | kind as u32, index: self.threads[slot as usize].index, pc }
     }
 
     /// A mark is copied.
     pub fn keep(&mut self, mark: Mark) {
         if !mark.is_none() {
-            self.nodes[mark.node.0 as usize].refs += 1;
+            self.refs[mark.node.0 as usize] += 1;
         }
     }
 
     /// A mark is forgotten.
     #[inline]
     pub fn release(&mut self, mark: Mark) {
-        if !mark.is_none() {
-            self.let_go(mark.node);
+        if !mark.is_none() && self.let_go(mark.node) {
+            self.forget(mark.node);
         }
     }
 
     /// Puts an operation before the one that a thread does now. False if that closes a cycle: then it is not done.
     #[inline]
     pub fn order(&mut self, before: Mark, slot: Slot) -> bool {
-        before.is_none() || self.knows(slot, before.node) || self.learn(slot, before.node)
+        before.is_none() || self.knows(slot, before) || self.learn(slot, before.node)
     }
 
     /// Whether this is an outermost one.
@@ -210,16 +231,17 @@ impl Graph {
             self.known.retain(|&other| other != slot);
         }
         let row = thread.row;
-        self.nodes[left.0 as usize].present = false;
-        if self.nodes[left.0 as usize].refs == 0 {
+        if self.let_go(left) {
             return self.unused.push(left);
         }
-        self.nodes[left.0 as usize].row = self.rows.share(row);
+        let node = &mut self.nodes[left.0 as usize];
+        (node.present, node.row) = (false, self.rows.share(row));
         for at in 0..self.known.len() {
-            let open = self.threads[self.known[at] as usize].node;
-            if self.knows(slot, open) {
-                self.nodes[open.0 as usize].refs += 1;
-                self.nodes[left.0 as usize].sources.push(open);
+            let open = self.known[at];
+            let Thread { node, index, .. } = self.threads[open as usize];
+            if self.has_seen(slot, open, index) {
+                self.refs[node.0 as usize] += 1;
+                self.nodes[left.0 as usize].sources.push(node);
             }
         }
     }
@@ -253,7 +275,7 @@ impl Graph {
     pub fn join(&mut self, slot: Slot, child: ThreadId) -> Option<Mark> {
         let other = *self.by_id.get(&child)?;
         let node = self.name(other);
-        let last = Mark { node, kind: Kind::End, pc: 0 };
+        let last = self.mark_of(node, other, Kind::End, 0);
         (!self.order(last, slot)).then_some(last)
     }
 
@@ -287,15 +309,17 @@ impl Graph {
         let thread = &mut self.threads[slot as usize];
         let (present, index, row) = (true, thread.index, thread.row);
         let (thread_id, block) = (thread.id, thread.block);
-        let node = Node { slot, index, thread: thread_id, block, present, row, sources: Vec::new(), refs: 0 };
+        let node = Node { slot, index, thread: thread_id, block, present, row, sources: Vec::new() };
         let id = if let Some(id) = self.unused.pop() {
             let place = &mut self.nodes[id.0 as usize];
             // It is empty, and its room is used again.
             let sources = std::mem::take(&mut place.sources);
             *place = Node { sources, ..node };
+            self.refs[id.0 as usize] = 1;
             id
         } else {
             self.nodes.push(node);
+            self.refs.push(1);
             NodeId(self.nodes.len() as u32 - 1)
         };
         thread.node = id;
@@ -330,7 +354,8 @@ impl Graph {
             self.rows.own(&mut self.threads[slot as usize].row);
             // Before those of the node itself, which tell that its sources are known.
             for &source in &sources {
-                if !self.knows(slot, source) {
+                let Node { slot: other, index, .. } = self.nodes[source.0 as usize];
+                if !self.has_seen(slot, other, index) {
                     self.take_over(slot, source);
                 }
             }
@@ -407,12 +432,14 @@ impl Graph {
             for next in 0..self.nodes[source.0 as usize].sources.len() {
                 let next = self.nodes[source.0 as usize].sources[next];
                 if !sources.contains(&next) {
-                    self.nodes[next.0 as usize].refs += 1;
+                    self.refs[next.0 as usize] += 1;
                     sources.push(next);
                 }
             }
             sources.swap_remove(at);
-            self.let_go(source);
+            if self.let_go(source) {
+                self.forget(source);
+            }
         }
         self.nodes[node.0 as usize].sources = sources;
         self.nodes[node.0 as usize].row = row;
@@ -422,20 +449,18 @@ impl Graph {
     fn settle_all(&mut self) {
         for at in 0..self.nodes.len() {
             let node = NodeId(at as u32);
-            if self.nodes[at].refs > 0 {
+            if self.refs[at] > 0 {
                 self.settle(node);
             }
         }
         self.crowded = FEW.max(2 * (self.nodes.len() - self.unused.len()));
     }
 
+    /// One reference less. Whether that was the last.
     #[inline]
-    fn let_go(&mut self, node: NodeId) {
-        let Node { refs, present, .. } = &mut self.nodes[node.0 as usize];
-        *refs -= 1;
-        if *refs == 0 && !*present {
-            self.forget(node);
-        }
+    fn let_go(&mut self, node: NodeId) -> bool {
+        self.refs[node.0 as usize] -= 1;
+        self.refs[node.0 as usize] == 0
     }
 
     fn forget(&mut self, node: NodeId) {
@@ -445,9 +470,7 @@ impl Graph {
             self.rows.release(self.nodes[node.0 as usize].row);
             self.unused.push(node);
             while let Some(source) = self.nodes[node.0 as usize].sources.pop() {
-                let Node { refs, present, .. } = &mut self.nodes[source.0 as usize];
-                *refs -= 1;
-                if *refs == 0 && !*present {
+                if self.let_go(source) {
                     doomed.push(source);
                 }
             }

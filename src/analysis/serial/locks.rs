@@ -1,7 +1,8 @@
 //! The locks of a program: who holds them, and which operations on them conflict.
 
 use super::graph::{Graph, Mark};
-use super::step::{Marks, Step};
+use super::marks::{Marks, Tables};
+use super::step::Step;
 use crate::event::{Mode, ThreadId};
 use rustc_hash::FxHashMap;
 
@@ -71,15 +72,15 @@ impl Locks {
     }
 
     /// The lock at this address is no more.
-    pub fn forget(&mut self, address: u64, graph: &mut Graph, room: &mut Vec<Vec<Mark>>) {
+    pub fn forget(&mut self, address: u64, graph: &mut Graph, tables: &mut Tables) {
         if let Some(lock) = self.0.remove(&address) {
-            lock.release(graph, room);
+            lock.release(graph, tables);
         }
     }
 
     /// All locks are new.
-    pub fn forget_all(&mut self, graph: &mut Graph, room: &mut Vec<Vec<Mark>>) {
-        self.0.drain().for_each(|(_, lock)| lock.release(graph, room));
+    pub fn forget_all(&mut self, graph: &mut Graph, tables: &mut Tables) {
+        self.0.drain().for_each(|(_, lock)| lock.release(graph, tables));
     }
 }
 
@@ -99,16 +100,16 @@ impl Lock {
             Mode::Shared => self.shared.add(step),
             Mode::Exclusive => {
                 step.after_all(&self.shared);
-                self.shared.clear(step.graph, step.room);
-                self.refused.clear(step.graph, step.room);
+                self.shared.clear(step.graph, step.tables);
+                self.refused.clear(step.graph, step.tables);
                 step.replace(&mut self.exclusive);
             }
         }
     }
 
-    fn release(mut self, graph: &mut Graph, room: &mut Vec<Vec<Mark>>) {
+    fn release(mut self, graph: &mut Graph, tables: &mut Tables) {
         graph.release(self.exclusive);
-        self.shared.clear(graph, room);
-        self.refused.clear(graph, room);
+        self.shared.clear(graph, tables);
+        self.refused.clear(graph, tables);
     }
 }

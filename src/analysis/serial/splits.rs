@@ -19,16 +19,17 @@ impl Splits {
         let id = thread.id;
         let is_news = !std::mem::replace(&mut thread.told, true);
         // Only a block can have edges to others before its last edge from others.
-        let (Some(block), Some(kind), true) = (graph.block(slot), event.kind(), is_news) else { return };
+        let (Some(block), true) = (graph.block(slot), is_news) else { return };
+        let (Some(kind), Some(before_kind)) = (event.kind(), before.kind()) else { return };
         let count = self.counts.entry(block).or_default();
         *count += 1;
         if *count == 1 {
-            let node = graph.node(before.node);
+            let node = graph.node(before);
             found(Split {
                 block,
                 object: event.object,
                 operation: Operation { thread: id, kind, pc: event.pc, block: Some(block) },
-                before: Operation { thread: node.thread, kind: before.kind, pc: before.pc, block: node.block },
+                before: Operation { thread: node.thread, kind: before_kind, pc: before.pc, block: node.block },
             });
         }
     }

@@ -188,7 +188,7 @@ impl Piece {
             Access::Read => self.read.add(step),
             Access::Write => {
                 self.read.clear(step.graph, step.tables);
-                step.replace(&mut self.written);
+                self.written = step.mark_instead_of(self.written);
             }
         }
     }

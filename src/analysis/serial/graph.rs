@@ -58,6 +58,12 @@ impl Mark {
         self.origin >> 8
     }
 
+    /// The mark of a later operation of the same node.
+    #[inline]
+    pub fn moved_to(self, kind: Kind, pc: u64) -> Mark {
+        Mark { origin: self.slot() << 8 | kind as u32, pc, ..self }
+    }
+
     pub fn kind(&self) -> Option<Kind> {
         Kind::from_code(self.origin as u8)
     }

@@ -102,7 +102,7 @@ impl Lock {
                 step.after_all(&self.shared);
                 self.shared.clear(step.graph, step.tables);
                 self.refused.clear(step.graph, step.tables);
-                step.replace(&mut self.exclusive);
+                self.exclusive = step.mark_instead_of(self.exclusive);
             }
         }
     }

@@ -43,7 +43,8 @@ impl Marks {
     pub fn add(&mut self, step: &mut Step) {
         if self.table == NO_TABLE {
             if self.one.is_none() || step.graph.knows(step.slot, self.one) {
-                return step.replace(&mut self.one);
+                self.one = step.mark_instead_of(self.one);
+                return;
             }
             self.table = step.tables.take(step.graph.slots());
             let one = std::mem::replace(&mut self.one, Mark::NONE);
@@ -53,10 +54,7 @@ impl Marks {
         if step.tables.tables[table].len() <= slot {
             step.tables.tables[table].resize(slot + 1, Mark::NONE);
         }
-        let old = step.tables.tables[table][slot];
-        if let Some(new) = step.mark_instead(old) {
-            step.tables.tables[table][slot] = new;
-        }
+        step.tables.tables[table][slot] = step.mark_instead_of(step.tables.tables[table][slot]);
     }
 
     #[inline]

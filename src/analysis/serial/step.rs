@@ -32,24 +32,18 @@ impl Step<'_> {
         }
     }
 
-    /// Leaves the operation's mark in the place of another.
+    /// The operation's mark, to be put in the place of another one.
     #[inline]
-    pub fn replace(&mut self, mark: &mut Mark) {
-        if let Some(new) = self.mark_instead(*mark) {
-            *mark = new;
-        }
-    }
-
-    /// The operation's mark, to be put in the place of another, unless that is of the same transaction.
-    #[inline]
-    pub fn mark_instead(&mut self, old: Mark) -> Option<Mark> {
-        if self.is_own(old) {
-            return None;
-        }
+    #[must_use]
+    pub fn mark_instead_of(&mut self, old: Mark) -> Mark {
         // Every event that leaves a mark has a kind, or nobody would have taken it for an operation.
-        let new = self.graph.mark(self.slot, self.event.kind()?, self.event.pc);
+        let Some(kind) = self.event.kind() else { return old };
+        if self.is_own(old) {
+            return old.moved_to(kind, self.event.pc);
+        }
+        let new = self.graph.mark(self.slot, kind, self.event.pc);
         self.graph.release(old);
-        Some(new)
+        new
     }
 
     /// Whether the mark is of the thread's present transaction.

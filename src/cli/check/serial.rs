@@ -7,6 +7,7 @@ use crate::cli::names::Names;
 use crate::cli::progress::Progress;
 use crate::cli::{print, recording, tell};
 use crate::event::Kind;
+use crate::report::finding::Frame;
 use crate::trace::reader::{Merged, Trace};
 use std::io::{self, IsTerminal as _};
 use std::ops::ControlFlow;
@@ -75,11 +76,22 @@ fn describe(split: &Split, runs: u64, names: &mut Names) -> String {
 }
 
 fn name(block: &Block, names: &mut Names) -> String {
-    let place = names.place(block.pc);
+    let place = begin(block, names);
     if block.label == 0 {
         format!("the block at {place}")
     } else {
         format!("block '{}' at {place}", names.label(block.label))
+    }
+}
+
+/// Where a block begins. The mark itself is code of the header, inlined there.
+fn begin(block: &Block, names: &mut Names) -> String {
+    let frames = names.frames(block.pc);
+    let is_users = |frame: &&Frame| !frame.file.as_deref().is_some_and(|file| file.ends_with("avmon.h"));
+    let frame = frames.iter().find(is_users).unwrap_or(&frames[0]);
+    match &frame.function {
+        Some(function) => format!("{function} {}", frame.short()),
+        None => frame.short(),
     }
 }
 

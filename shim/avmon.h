@@ -47,7 +47,9 @@ static __attribute__((unused, noinline, cold)) void *avmon_look_up(void **slot, 
     void *found = dlsym ? dlsym((void *)0, name) : (void *)0;
     if (!found)
         found = &avmon_absent;
-    __atomic_store_n(slot, found, __ATOMIC_RELAXED);
+    /* Like the load below: a relaxed atomic access, in a way that compilers do not take for one of the program's. Else two
+     * blocks that look up the same function would conflict. */
+    __asm__ volatile("movq %1, %0" : "=m"(*slot) : "r"(found));
     return found;
 }
 
@@ -62,7 +64,7 @@ static __attribute__((unused, noinline, cold)) void *avmon_look_up(void **slot, 
             void *found;                                                                                              \
             void (*function)(object_type, int);                                                                       \
         } mark;                                                                                                       \
-        mark.found = __atomic_load_n(&slot, __ATOMIC_RELAXED);                                                        \
+        __asm__ volatile("movq %1, %0" : "=r"(mark.found) : "m"(slot));                                                \
         if (__builtin_expect(!mark.found, 0))                                                                         \
             mark.found = avmon_look_up(&slot, "avmon_" #name);                                                        \
         if (mark.found != &avmon_absent)                                                                              \

@@ -1,5 +1,7 @@
 //! `avmon check`: the online rules over the trace of a run. The same findings as live, byte for byte.
 
+mod serial;
+
 use super::exit::{ExitCode, Failure};
 use super::figures::counted;
 use super::launch::{self, OptionFlags};
@@ -30,6 +32,7 @@ Examples:
   avmon check --paper                by the rules of the paper, to the letter
   avmon check -o again.log           with a log
   avmon check --values               whether every read saw the last write (recorded with --values)
+  avmon check --serial               whether the run was the same as one with its marked blocks one by one
 
 The options of the recorded run hold, unless a flag or AVMON_OPTIONS says otherwise.";
 
@@ -44,6 +47,10 @@ pub struct Check {
     /// Check the recorded values instead: in a program without data races every read sees the last write before it
     #[arg(long)]
     values: bool,
+
+    /// Check this very run instead: whether its marked blocks could have run one after the other with the same outcome
+    #[arg(long, conflicts_with_all = ["values", "log"])]
+    serial: bool,
 
     #[command(flatten)]
     flags: OptionFlags<false>,
@@ -74,7 +81,13 @@ impl Check {
         let trace = recording::open(path)?;
         recording::warn(trace.problems());
         let options = self.options(trace.meta())?;
-        let found = if self.values { check_values(&trace)? } else { self.check_rules(&trace, &options)? };
+        let found = if self.values {
+            check_values(&trace)?
+        } else if self.serial {
+            serial::check(&trace, options.strict_waits)?
+        } else {
+            self.check_rules(&trace, &options)?
+        };
         // What the program's exit code was to be is no matter of this command's.
         let (_, own) = launch::options_after(vec![launch::inherited_options()], self.flags.settings())?;
         Ok(if found && own.exitcode != 0 { ExitCode::Findings } else { ExitCode::Success })

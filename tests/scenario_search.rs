@@ -24,24 +24,6 @@ fn facts(machine: &Machine<'_>, search: Search, most_steps: u64) -> Option<(Fact
     explored.is_complete.then_some((facts, explored.runs))
 }
 
-/// Everything at once, and races, too: the reduction must be right for all programs.
-const EVERYTHING: Shape = Shape {
-    threads: (2, 3),
-    locks: 2,
-    length: 2,
-    race_free: false,
-    chains: true,
-    branches: true,
-    shared: true,
-    tries: true,
-    forks: true,
-    conditions: true,
-    semaphores: true,
-    barriers: true,
-    atomics: true,
-    ..Shape::PLAIN
-};
-
 fn agree(case: &Case) -> Result<(), String> {
     let program = Program::new(&case.scenario);
     let machine = Machine::new(&program);
@@ -56,7 +38,7 @@ fn agree(case: &Case) -> Result<(), String> {
 
 #[test]
 fn both_searches_show_the_same() {
-    try_cases("everything", EVERYTHING, 1500, agree);
+    try_cases("everything", Shape::EVERYTHING, 1500, agree);
 }
 
 #[test]

@@ -57,6 +57,23 @@ impl Shape {
         barriers: false,
         atomics: false,
     };
+
+    /// Everything at once, and races, too.
+    pub const EVERYTHING: Shape = Shape {
+        threads: (2, 3),
+        length: 2,
+        race_free: false,
+        chains: true,
+        branches: true,
+        shared: true,
+        tries: true,
+        forks: true,
+        conditions: true,
+        semaphores: true,
+        barriers: true,
+        atomics: true,
+        ..Shape::PLAIN
+    };
 }
 
 /// A statement of a plan. Numbers are taken modulo what there is.

@@ -250,6 +250,11 @@ fn mistakes() -> Vec<(&'static str, String, String)> {
         ),
         (
             "UnknownStep",
+            "var x\nt1: write x 1",
+            "2:5: there is no step 'write'; did you mean 'wr'?\n    t1: write x 1\n        ^~~~~\n",
+        ),
+        (
+            "UnknownStep",
             "lock m\nt1: pthread_mutex_lock m",
             "2:5: there is no step 'pthread_mutex_lock'; the steps are acq, racq, rel, try, rtry, rd, wr, load, store, add, swap, cas, begin, end, fork, join, wait, signal, broadcast, post, assert, if, while\n    t1: pthread_mutex_lock m\n        ^~~~~~~~~~~~~~~~~~\n",
         ),
@@ -287,6 +292,11 @@ fn mistakes() -> Vec<(&'static str, String, String)> {
             "WrongKind",
             "cond c\nrwlock l\nt1: wait c l",
             "3:12: 'l' is a rwlock; wait for a condition needs a lock or recursive lock (steps of a rwlock: acq, racq, rel, try, rtry)\n    t1: wait c l\n               ^\n",
+        ),
+        (
+            "WrongKind",
+            "atomic a\nt1: acq a",
+            "2:9: 'a' is an atomic; acq needs a lock or recursive lock or rwlock (steps of an atomic: load, store, add, swap, cas)\n    t1: acq a\n            ^\n",
         ),
         (
             "NoRegister",

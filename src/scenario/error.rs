@@ -5,7 +5,7 @@ use super::words::{Declares, Does};
 use std::fmt::{self, Write as _};
 
 /// An article before a word, for the messages.
-fn with_article(word: &str) -> String {
+pub(super) fn with_article(word: &str) -> String {
     let article = if word.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
     format!("{article} {word}")
 }

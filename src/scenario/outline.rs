@@ -41,7 +41,8 @@ impl<'a> Outline<'a> {
         let mut at_step = true;
         while let Some((&token, after)) = rest.split_first() {
             rest = after;
-            let is_name = matches!(token.kind, Kind::Word | Kind::Number);
+            // Something that was meant as a name begins a thread too, or its steps would seem to be in none.
+            let is_name = matches!(token.kind, Kind::Word | Kind::Number | Kind::Bad);
             if at_step && is_name && after.first().is_some_and(|next| next.is(":")) {
                 rest = &after[1..];
                 current = Some((turns, outline.header(token, errors)));
@@ -52,7 +53,7 @@ impl<'a> Outline<'a> {
                     outline.declarations(word, &after[..=length], errors);
                 } else {
                     errors.push(token.error(ErrorKind::LateDeclaration { word: word.text() }));
-                    // Not to be told of each use as well. Only one mistake was made.
+                    // The names count all the same: the mistake is told once, and not at each use.
                     outline.declarations(word, &after[..=length], &mut Vec::new());
                 }
                 rest = &after[length..];
@@ -152,7 +153,12 @@ impl<'a> Outline<'a> {
                 *nearest = closest_to(name, own.map(String::as_str));
             }
             ErrorKind::UnknownStep { word, nearest } => {
-                *nearest = closest_to(word, Does::ALL.iter().map(|word| word.text()));
+                // Most steps are short for something: `wr` for write.
+                let short = Does::ALL.iter().map(|step| step.text()).filter(|step| word.starts_with(step));
+                *nearest = short
+                    .max_by_key(|step| step.len())
+                    .map(str::to_owned)
+                    .or_else(|| closest_to(word, Does::ALL.iter().map(|step| step.text())));
             }
             ErrorKind::UnknownDeclaration { word, nearest } => {
                 *nearest = closest_to(word, Declares::ALL.iter().map(|word| word.text()));

@@ -1,52 +1,12 @@
-//! The manual says what the code says. `UPDATE_DOCS=1 cargo test --test cli_docs` rewrites its generated parts.
+//! The manual says what the code says. `UPDATE_DOCS=1 cargo test` rewrites its generated parts.
 
 mod cli_support;
+mod manual;
 
 use avmon::cli::ExitCode;
+use manual::{is_up_to_date, path, read, table};
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-
-fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
-}
-
-fn read(name: &str) -> String {
-    std::fs::read_to_string(path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
-/// The part of a page between `<!-- NAME -->` and `<!-- /NAME -->`.
-fn part(page: &str, name: &str) -> std::ops::Range<usize> {
-    let (begin, end) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
-    let start = page.find(&begin).unwrap_or_else(|| panic!("no {begin}")) + begin.len();
-    start..start + page[start..].find(&end).unwrap_or_else(|| panic!("no {end}"))
-}
-
-/// Asserts that the part of the page is what it should be, as far as `same` tells, or makes it so.
-#[track_caller]
-fn is_up_to_date(file: &str, name: &str, content: &str, same: impl Fn(&str) -> String) {
-    // Two tests may write to one page.
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock();
-    let mut page = read(file);
-    let range = part(&page, name);
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        page.replace_range(range, content);
-        std::fs::write(path(file), page).unwrap();
-        return;
-    }
-    let advice = format!("{file} is out of date; write it again with UPDATE_DOCS=1 cargo test --test cli_docs");
-    assert_eq!(same(&page[range]), same(content), "{advice}");
-}
-
-fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let mut text = line(&head.map(str::to_owned)) + &format!("|{}\n", "---|".repeat(N));
-    for row in rows {
-        text += &line(&row.map(|cell| cell.replace('|', "\\|")));
-    }
-    text
-}
+use std::path::Path;
 
 #[test]
 fn options() {
@@ -55,6 +15,14 @@ fn options() {
         rows.map(|row| [format!("`{}`", row.name), row.form.into(), format!("`{}`", row.default), row.help.into()]);
     let text = table(["option", "value", "default", "meaning"], rows);
     is_up_to_date("docs/options.md", "options", &text, str::to_owned);
+}
+
+#[test]
+fn scenario_run() {
+    let mut command = cli_support::avmon(&["scenario", "run", "examples/scenarios/bank-transfer.scn"]);
+    let shown = cli_support::end(command.current_dir(path("")));
+    assert_eq!((shown.code, shown.stderr.as_str()), (Some(ExitCode::Findings as i32), ""));
+    is_up_to_date("docs/scenarios.md", "scenario-run", &shown.stdout, str::to_owned);
 }
 
 #[test]

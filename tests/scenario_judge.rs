@@ -3,6 +3,7 @@
 //! How to run many more: see `tests/scenarios/judge.rs`.
 
 mod common;
+mod manual;
 mod scenarios;
 
 use std::collections::BTreeSet;
@@ -113,6 +114,17 @@ macro_rules! families {
             let [violable, reports, found, paper_found, paper_false] = [$violable, $reports, $found, $paper_found, $paper_false];
             family(stringify!($name), $shape, Figures { violable, reports, found, paper_found, paper_false });
         })*
+
+        #[test]
+        fn the_manual_tells_what_is_found() {
+            let rows = [$((stringify!($name), [$violable, $found, $paper_found, $paper_false])),*];
+            let rows = rows.map(|(name, [violable, found, paper_found, paper_false]): (&str, [u64; 4])| {
+                let part = |part: u64| format!("{part} ({}%)", part * 100 / violable);
+                [name.replace('_', " "), violable.to_string(), part(found), part(paper_found), paper_false.to_string()]
+            });
+            let head = ["scenarios with", "violable blocks", "found, without false alarms", "found by the paper's rules", "their false alarms"];
+            manual::is_up_to_date("docs/judging.md", "recall", &manual::table(head, rows.into_iter()), str::to_owned);
+        }
     };
 }
 

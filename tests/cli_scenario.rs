@@ -1,0 +1,159 @@
+//! `avmon scenario run` as a user sees it.
+
+mod cli_support;
+
+use cli_support::{Ending, avmon, end, refuses};
+use std::io::Write as _;
+use std::process::Stdio;
+
+const LOST_UPDATE: &str = "\
+lock m
+var x
+
+t1: begin increment
+    acq m; r = rd x; rel m
+    acq m; wr x r + 1; rel m
+    end
+t2: acq m; r = rd x; wr x r + 1; rel m
+    acq m; r = rd x; rel m; assert r > 0
+";
+
+/// Runs a scenario that comes by stdin.
+fn run(text: &str, flags: &[&str]) -> Ending {
+    let mut command = avmon(&[&["scenario", "run", "-"], flags].concat());
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ending { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+#[test]
+fn all_is_told() {
+    let told = run(LOST_UPDATE, &[]);
+    assert_eq!((told.code, told.stderr.as_str()), (Some(66), ""), "{}", told.stdout);
+    assert_eq!(
+        told.stdout,
+        "\
+-: 2 threads, 6 interleavings; 6 runs looked at, 3 not serialisable
+1 of 1 block can be split
+
+'increment' of t1 (line 4) can be split:
+
+     t1                t2
+  4  begin increment
+  5  acq m
+  5  r = rd x  (0)
+  5  rel m
+  8                    acq m             <-- comes between
+  8                    r = rd x  (0)
+  8                    wr x r + 1  (1)
+  8                    rel m
+  9                    acq m
+  9                    r = rd x  (1)
+  9                    rel m
+  6  acq m
+  6  wr x r + 1  (1)
+  6  rel m
+  7  end
+
+Accesses of one variable between two of a block (first, other, second):
+  RWW  t1 line 5, t2 line 8, t1 line 6
+
+In the written order the run is serialisable; from it alone the online rules find:
+  after: 'increment' of t1 (line 4) between lines 5 and 6, by t2 line 8
+"
+    );
+}
+
+#[test]
+fn json_tells_the_same() {
+    let told = run(LOST_UPDATE, &["--json"]);
+    let report: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(told.code, Some(66));
+    assert_eq!(
+        (&report["interleavings"], &report["runs"], &report["complete"]),
+        (&"6".into(), &6.into(), &true.into())
+    );
+    let finding = &report["findings"][0];
+    assert_eq!((&finding["kind"], &finding["at"][0]["line"]), (&"split".into(), &4.into()));
+    assert_eq!(finding["order"].as_array().unwrap().len(), 13);
+    assert_eq!(report["patterns"][0]["pattern"], "RWW");
+    assert_eq!(report["written_order"]["predicted"][0]["kind"], "after");
+}
+
+/// The plain search tells the same, but for the number of runs.
+#[test]
+fn plain_and_reduced_search_agree() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/scenarios");
+    for name in ["lost-update", "torn-pair", "rwlock-upgrade", "condition-if", "sidetrack-figure-8-top"] {
+        let file = format!("{directory}/{name}.scn");
+        let both = [&[][..], &["--plain"]].map(|flags| {
+            let told = end(&mut avmon(&[&["scenario", "run", &file, "--json"], flags].concat()));
+            let mut report: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+            let plain_runs = report["runs"].to_string();
+            for part in ["runs", "unserialisable_runs", "findings"] {
+                report[part] = report[part].as_array().map_or(0, Vec::len).into();
+            }
+            (report, plain_runs)
+        });
+        assert_eq!(both[0].0, both[1].0, "{name}");
+        assert_eq!(both[1].0["interleavings"], *both[1].1, "{name}: every run was looked at");
+    }
+}
+
+#[test]
+fn deadlocks_misuse_and_entangled_blocks_have_their_words() {
+    let deadlock = run("lock m, n\nt1: acq m; acq n; rel n; rel m\nt2: acq n; acq m; rel m; rel n\n", &[]);
+    assert_eq!(deadlock.code, Some(66));
+    assert!(
+        deadlock.stdout.contains("\nDeadlock: t1 at line 2, 'acq n'; t2 at line 3, 'acq m':\n"),
+        "{}",
+        deadlock.stdout
+    );
+    let misuse = run("lock m\nt1: rel m\n", &[]);
+    assert!(
+        misuse.stdout.contains("\nLine 2 of t1, 'rel m', is not the thread's to give back:\n"),
+        "{}",
+        misuse.stdout
+    );
+    let again = run("rwlock l\nt1: racq l; racq l; rel l\n", &[]);
+    assert!(again.stdout.contains("'racq l', takes what the thread holds already:\n"), "{}", again.stdout);
+    let entangled = run("var x, y\nt1: begin; rd x; wr y; end\nt2: begin; rd y; wr x; end\n", &[]);
+    assert!(entangled.stdout.contains("Blocks can be entangled: each is whole in this run"), "{}", entangled.stdout);
+    let endless = run(&format!("t1: {}{}\n", "while 1 max 1000 { ".repeat(3), "}".repeat(3)), &[]);
+    assert!(endless.stdout.contains("comes after a million steps that nobody else can notice"), "{}", endless.stdout);
+}
+
+#[test]
+fn nothing_found_is_success() {
+    let told = run("lock m\nvar x\nt1: begin; acq m; wr x; rel m; end\nt2: acq m; rd x; rel m\n", &[]);
+    assert_eq!(told.code, Some(0));
+    assert!(told.stdout.ends_with("from it alone the online rules find nothing\n"), "{}", told.stdout);
+}
+
+#[test]
+fn a_limit_is_told() {
+    let many = (0..6).map(|thread| format!("t{thread}: {}\n", "add a 1\n".repeat(6))).collect::<String>();
+    let told = run(&format!("atomic a\n{many}"), &["--limit", "1000"]);
+    assert_eq!(told.code, Some(0));
+    assert!(told.stderr.contains("warning: gave up after 1,000 steps"), "{}", told.stderr);
+    // 36! / 6!^6, which is more than 64 bits hold.
+    assert!(told.stdout.contains("2670177736637149247308800 interleavings"), "{}", told.stdout);
+}
+
+#[test]
+fn waits_can_be_taken_strictly() {
+    let text = "barrier b 2\nvar x\nt1: begin; wr x; wait b; wr x; end\nt2: rd x; wait b\n";
+    assert_eq!(run(text, &[]).code, Some(0));
+    assert_eq!(run(text, &["--strict-waits"]).code, Some(66));
+}
+
+#[test]
+fn what_cannot_be_read_is_refused() {
+    refuses(&mut avmon(&["scenario", "run", "/no/such.scn"]), 2, &["/no/such.scn: No such file or directory"]);
+    let wrong = run("lock m\nt1: acq n\n", &[]);
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.stderr.contains("-:2:9: 'n' is not declared"), "{}", wrong.stderr);
+    assert!(wrong.stderr.contains("\n    t1: acq n\n            ^\n"), "{}", wrong.stderr);
+}

@@ -1,0 +1,423 @@
+//! The language of scenarios: what is read, what is printed, what is told about mistakes.
+
+use avmon::scenario::error::ErrorKind;
+use avmon::scenario::tree::{Action, Object, ObjectKind, Operator, Position, Scenario, Step, Thread, Value};
+use avmon::scenario::words::{Declares, Does};
+use avmon::scenario::{MOST_LEVELS, MOST_OBJECTS, MOST_OPERATORS, MOST_STEPS, MOST_THREADS, parse};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+const EXAMPLE: &str = "\
+# Two sections of one lock in a block that is meant to be atomic
+lock m
+var balance = 10, log
+
+t1: begin withdraw
+    acq m
+    r = rd balance
+    rel m
+t2: acq m; wr balance 0; rel m
+t1: if r >= 10 {
+      acq m
+      wr balance r - 10
+      rel m
+    }
+    end
+";
+
+#[track_caller]
+fn read(text: &str) -> Scenario {
+    parse(text).unwrap_or_else(|errors| panic!("{}", errors.render("scenario", text)))
+}
+
+/// The same, as it would be if it had been read from text: without positions, and with turns numbered from 0 in their order.
+fn plain(scenario: &Scenario) -> Scenario {
+    fn each(steps: &mut [Step], change: &mut impl FnMut(&mut Step)) {
+        for step in steps {
+            change(step);
+            match &mut step.action {
+                Action::If { then, otherwise, .. } => {
+                    each(then, change);
+                    each(otherwise, change);
+                }
+                Action::While { body, .. } => each(body, change),
+                _ => {}
+            }
+        }
+    }
+    let mut scenario = scenario.clone();
+    let mut turns = BTreeSet::new();
+    for (index, thread) in scenario.threads.iter_mut().enumerate() {
+        each(&mut thread.steps, &mut |step| {
+            turns.insert((step.turn, index));
+        });
+    }
+    for (index, thread) in scenario.threads.iter_mut().enumerate() {
+        each(&mut thread.steps, &mut |step| {
+            step.at = Position::default();
+            step.turn = turns.range(..(step.turn, index)).count();
+        });
+    }
+    scenario
+}
+
+#[track_caller]
+fn survives_printing(scenario: &Scenario) {
+    let text = scenario.to_string();
+    let again = read(&text);
+    assert_eq!(plain(&again), plain(scenario), "{text}");
+    assert_eq!(again.to_string(), text);
+}
+
+#[test]
+fn the_example_is_read() {
+    let scenario = read(EXAMPLE);
+    let step = |action, line, column, turn| Step { action, at: Position { line, column }, turn };
+    let object = |name: &str, kind| Object { name: name.into(), kind };
+    let objects = vec![
+        object("m", ObjectKind::Lock),
+        object("balance", ObjectKind::Variable(10)),
+        object("log", ObjectKind::Variable(0)),
+    ];
+    let r = || Box::new(Value::Register(0));
+    let ten = || Box::new(Value::Number(10));
+    let then = vec![
+        step(Action::Acquire(0), 11, 7, 2),
+        step(Action::Write { variable: 1, value: Value::Binary(Operator::Minus, r(), ten()) }, 12, 7, 2),
+        step(Action::Release(0), 13, 7, 2),
+    ];
+    let condition = Value::Binary(Operator::AtLeast, r(), ten());
+    let first = vec![
+        step(Action::Begin(Some("withdraw".into())), 5, 5, 0),
+        step(Action::Acquire(0), 6, 5, 0),
+        step(Action::Read { into: Some(0), variable: 1 }, 7, 5, 0),
+        step(Action::Release(0), 8, 5, 0),
+        step(Action::If { condition, then, otherwise: vec![] }, 10, 5, 2),
+        step(Action::End, 15, 5, 2),
+    ];
+    let second = vec![
+        step(Action::Acquire(0), 9, 5, 1),
+        step(Action::Write { variable: 1, value: Value::Number(0) }, 9, 12, 1),
+        step(Action::Release(0), 9, 26, 1),
+    ];
+    let threads = vec![
+        Thread { name: "t1".into(), registers: vec!["r".into()], steps: first },
+        Thread { name: "t2".into(), registers: vec![], steps: second },
+    ];
+    assert_eq!(scenario, Scenario { objects, threads });
+}
+
+#[test]
+fn the_example_is_printed_as_it_is_written() {
+    let canonical: String = EXAMPLE
+        .replace("acq m; wr balance 0; rel m", "acq m\n    wr balance 0\n    rel m")
+        .split_inclusive('\n')
+        .skip(1)
+        .collect();
+    assert_eq!(read(EXAMPLE).to_string(), canonical);
+}
+
+/// Every step, in every form.
+#[test]
+fn every_step_survives_printing() {
+    let text = "
+lock m, n
+recursive again
+rwlock l
+cond c
+barrier b 2
+semaphore s 3, empty
+var x = -5, y
+atomic a = 9223372036854775807, z = -9223372036854775808
+
+main: fork 2; fork worker
+2: acq m; acq again; acq l; racq l; rel m; rel again; rel l
+   p = try m; q = try s; q = rtry l
+   begin; begin outer; end; end
+   rd x; p = rd x; wr x; wr x 2; wr x -p + 1
+   load a; p = load a; store a !p; add a 1; p = add a -1; swap a (1); p = swap a p; cas a 0 -1; p = cas a (p + 1) q
+   wait c m; wait c again; wait b; wait s; signal c; broadcast c; post s
+   u = 1; u = -(p - q) * 3 % -q / 2; u = --5; u = -(5); u = !(p == q) || p < 1 && (p || q); u = p - (q - u) - 1
+   assert u <= 1
+   if p {
+   } else if q { end_of = 1; } else { if u { rd x } ; rd y }
+   if p { rd x }
+   else { rd y }
+   if p { } else { if q { }; }
+   while p != 0 max 1000 { p = rd x; begin inside
+worker:
+main: join 2
+2:    end }
+idle:
+";
+    let scenario = read(text);
+    survives_printing(&scenario);
+    let printed = scenario.to_string();
+    for word in Does::ALL {
+        assert!(printed.contains(&format!("{} ", word.text())) || printed.contains(&format!("{}\n", word.text())), "{word:?}");
+    }
+    assert_eq!(scenario.threads.iter().map(|thread| &thread.name[..]).collect::<Vec<_>>(), ["main", "2", "worker", "idle"]);
+    assert_eq!(read("").to_string(), "");
+}
+
+#[test]
+fn operators_bind_as_their_table_says() {
+    let value = |text: &str| match &read(&format!("t: r = {text}")).threads[0].steps[0].action {
+        Action::Set { value, .. } => value.of(&[7]),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(value("1 + 2 * 3"), 7);
+    assert_eq!(value("(1 + 2) * 3"), 9);
+    assert_eq!(value("10 - 4 - 3"), 3);
+    assert_eq!(value("1 || 0 && 0"), 1);
+    assert_eq!(value("1 + 1 == 2 && 3 < 4"), 1);
+    assert_eq!(value("1 < 2 == 1"), 1);
+    assert_eq!(value("-r + !0 - -2"), -4);
+    assert_eq!(value("!r-1"), -1);
+    assert_eq!(value("7 / 0 + 7 % 0"), 0);
+    assert_eq!(value("-9223372036854775808"), i64::MIN);
+}
+
+/// Texts with one mistake each, and what is told: the place, the message and the caret.
+fn mistakes() -> Vec<(&'static str, String, String)> {
+    let repeated = |text: &str, times: usize| text.repeat(times);
+    let numbered = |times: usize, form: fn(usize) -> String| (0..times).map(form).collect::<String>();
+    let fixed: &[(&'static str, &str, &str)] = &[
+        ("BadCharacter", "var x $", "1:7: '$' means nothing here; a comment begins with '#'\n    var x $\n          ^\n"),
+        (
+            "BadName",
+            "var größe = 1\n",
+            "1:5: 'größe' is neither a name nor a number; a name has the letters a to z, digits and '_', and does not begin with a digit\n    var größe = 1\n        ^~~~~\n",
+        ),
+        ("Keyword", "lock max\n", "1:6: 'max' is a word of the language; choose another name\n    lock max\n         ^~~\n"),
+        (
+            "Taken",
+            "lock m\nvar x, m\n",
+            "2:8: 'm' is a lock already (line 1); choose another name\n    var x, m\n           ^\n",
+        ),
+        (
+            "UnknownObject",
+            "lock m\nvar balance\n\nt1: acq m\n    r = rd balanc\n    rel m\n",
+            "5:12: 'balanc' is not declared; did you mean 'balance'?\n    r = rd balanc\n           ^~~~~~\n",
+        ),
+        (
+            "UnknownObject",
+            "t1: acq q",
+            "1:9: 'q' is not declared; declare it before the first thread\n    t1: acq q\n            ^\n",
+        ),
+        (
+            "UnknownThread",
+            "worker:\nt1: fork wroker",
+            "2:10: there is no thread 'wroker'; did you mean 'worker'?\n    t1: fork wroker\n             ^~~~~~\n",
+        ),
+        (
+            "UnknownThread",
+            "t1: fork 2",
+            "1:10: there is no thread '2'; its steps would follow '2:'\n    t1: fork 2\n             ^\n",
+        ),
+        (
+            "UnknownRegister",
+            "t1: value = 1; assert valeu",
+            "1:23: 'valeu' is assigned nowhere in thread 't1'; did you mean 'value'?\n    t1: value = 1; assert valeu\n                          ^~~~~\n",
+        ),
+        (
+            "UnknownRegister",
+            "t1: assert r",
+            "1:12: 'r' is assigned nowhere in thread 't1'; assign to it first, as in 'r = rd x'\n    t1: assert r\n               ^\n",
+        ),
+        (
+            "UnknownStep",
+            "cond c\nt1: brodcast c",
+            "2:5: there is no step 'brodcast'; did you mean 'broadcast'?\n    t1: brodcast c\n        ^~~~~~~~\n",
+        ),
+        (
+            "UnknownStep",
+            "lock m\nt1: pthread_mutex_lock m",
+            "2:5: there is no step 'pthread_mutex_lock'; the steps are acq, racq, rel, try, rtry, rd, wr, load, store, add, swap, cas, begin, end, fork, join, wait, signal, broadcast, post, assert, if, while\n    t1: pthread_mutex_lock m\n        ^~~~~~~~~~~~~~~~~~\n",
+        ),
+        (
+            "UnknownDeclaration",
+            "atomc a\n",
+            "1:1: 'atomc' declares nothing; did you mean 'atomic'?\n    atomc a\n    ^~~~~\n",
+        ),
+        (
+            "UnknownDeclaration",
+            "pthread_mutex_t m\n",
+            "1:1: 'pthread_mutex_t' declares nothing; write one of lock, recursive, rwlock, cond, barrier, semaphore, var, atomic, or begin a thread with its name and ':'\n    pthread_mutex_t m\n    ^~~~~~~~~~~~~~~\n",
+        ),
+        (
+            "OutsideThread",
+            "lock m\nacq m\n",
+            "2:1: 'acq' is in no thread; begin one with its name and ':', as in 't1: acq'\n    acq m\n    ^~~\n",
+        ),
+        (
+            "LateDeclaration",
+            "t1: rd x\nvar x\n",
+            "2:1: 'var' declares an object; that has its place before the first thread\n    var x\n    ^~~\n",
+        ),
+        (
+            "WrongKind",
+            "lock m\nt1: rd m",
+            "2:8: 'm' is a lock; rd needs a var (steps of a lock: acq, rel, try)\n    t1: rd m\n           ^\n",
+        ),
+        (
+            "WrongKind",
+            "recursive m\nt1: join m",
+            "2:10: 'm' is a recursive lock; join needs a thread\n    t1: join m\n             ^\n",
+        ),
+        (
+            "WrongKind",
+            "cond c\nrwlock l\nt1: wait c l",
+            "3:12: 'l' is a rwlock; wait for a condition needs a lock or recursive lock (steps of a rwlock: acq, racq, rel, try, rtry)\n    t1: wait c l\n               ^\n",
+        ),
+        (
+            "NoRegister",
+            "var x\nt1: assert x == 1",
+            "2:12: 'x' is a var, not a register; read it first, as in 'r = rd x'\n    t1: assert x == 1\n               ^\n",
+        ),
+        (
+            "NoRegister",
+            "atomic a\nt1: assert a",
+            "2:12: 'a' is an atomic, not a register; read it first, as in 'r = load a'\n    t1: assert a\n               ^\n",
+        ),
+        (
+            "NoRegister",
+            "lock m\nt1: assert m",
+            "2:12: 'm' is a lock, not a register\n    t1: assert m\n               ^\n",
+        ),
+        (
+            "NoResult",
+            "lock m\nt1: r = acq m",
+            "2:9: acq gives no value; write it without '='\n    t1: r = acq m\n            ^~~\n",
+        ),
+        (
+            "NeedsRegister",
+            "lock m\nt1: try m",
+            "2:5: try tells by its value whether it worked; write 'r = try m'\n    t1: try m\n        ^~~\n",
+        ),
+        (
+            "Expected",
+            "t1: if 1 {\n  r = 1 +\n}",
+            "2:10: a value should be here, not the end of the line\n    r = 1 +\n           ^\n",
+        ),
+        (
+            "Expected",
+            "lock m\nt1: acq m m",
+            "2:11: the end of the step should be here, not 'm'\n    t1: acq m m\n              ^\n",
+        ),
+        (
+            "NotSimple",
+            "atomic a\nt1: r = cas a r + 1 0",
+            "2:17: cas takes two simple values; put longer ones in parentheses\n    t1: r = cas a r + 1 0\n                    ^\n",
+        ),
+        (
+            "NumberTooLarge",
+            "var x = 9223372036854775808",
+            "1:9: 9223372036854775808 is too large; numbers go from -9223372036854775808 to 9223372036854775807\n    var x = 9223372036854775808\n            ^~~~~~~~~~~~~~~~~~~\n",
+        ),
+        (
+            "OutOfRange",
+            "barrier b 0",
+            "1:11: the size of a barrier is a number from 1 to 60\n    barrier b 0\n              ^\n",
+        ),
+        (
+            "OutOfRange",
+            "semaphore s -1",
+            "1:13: the value of a semaphore is a number from 0 to 2147483647\n    semaphore s -1\n                ^\n",
+        ),
+        (
+            "OutOfRange",
+            "t1: while 1 max 1001 { }",
+            "1:17: how often a 'while' repeats at most is a number from 1 to 1000\n    t1: while 1 max 1001 { }\n                    ^~~~\n",
+        ),
+        (
+            "OpenBrace",
+            "t1: if 1 {\nt2:\nt1: r = 1",
+            "1:10: this '{' is not closed by the end of the thread; write the missing '}'\n    t1: if 1 {\n             ^\n",
+        ),
+        ("StrayBrace", "t1: r = 1 }", "1:11: this '}' closes nothing; remove it\n    t1: r = 1 }\n              ^\n"),
+        (
+            "StrayElse",
+            "t1: else { }",
+            "1:5: this 'else' follows no 'if'; write 'if VALUE { ... } else { ... }'\n    t1: else { }\n        ^~~~\n",
+        ),
+        (
+            "OpenBlock",
+            "t1: if 1 {\n      begin b\n    }\n",
+            "2:7: this block has no 'end' before the thread or the braces around it end\n    begin b\n    ^~~~~\n",
+        ),
+        (
+            "StrayEnd",
+            "t1: begin; end; end",
+            "1:17: this 'end' ends no block that began in the same thread and braces\n    t1: begin; end; end\n                    ^~~\n",
+        ),
+        (
+            "Again",
+            "t1: fork t2\nt2:\nt3: fork t2",
+            "3:5: there is a fork of 't2' already (line 1); a thread can have only one\n    t3: fork t2\n        ^~~~\n",
+        ),
+        (
+            "InLoop",
+            "t2:\nt1: while 1 max 2 { join t2 }",
+            "2:21: join in a 'while' could happen twice; move it out\n    t1: while 1 max 2 { join t2 }\n                        ^~~~\n",
+        ),
+        ("Itself", "t1: fork t1", "1:5: a thread cannot fork itself\n    t1: fork t1\n        ^~~~\n"),
+        (
+            "NeverStarts",
+            "t1: fork t2\nt2: fork t3\nt3: fork t1",
+            "3:5: 't1' can never start: 't1' is forked by 't3', 't3' is forked by 't2', 't2' is forked by 't1'\n    t3: fork t1\n        ^~~~\n",
+        ),
+    ];
+    let mut all: Vec<_> = fixed.iter().map(|(name, text, told)| (*name, (*text).to_owned(), (*told).to_owned())).collect();
+    let too_many = "scenarios are small, so leave some out";
+    all.push((
+        "TooMany",
+        numbered(MOST_THREADS + 1, |n| format!("t{n}:\n")),
+        format!("61:1: more than 60 threads; {too_many}\n    t60:\n    ^~~\n"),
+    ));
+    all.push((
+        "TooMany",
+        numbered(MOST_OBJECTS + 1, |n| format!("var x{n}\n")),
+        format!("251:5: more than 250 objects; {too_many}\n    var x250\n        ^~~~\n"),
+    ));
+    all.push((
+        "TooMany",
+        "t:\n".to_owned() + &repeated("  r = 1\n", MOST_STEPS + 1),
+        format!("10002:3: more than 10000 steps; {too_many}\n    r = 1\n    ^\n"),
+    ));
+    all.push((
+        "TooDeep",
+        format!("t: {}{}", repeated("if 1 {\n", MOST_LEVELS + 1), repeated("}", MOST_LEVELS + 1)),
+        "101:6: more than 100 levels of braces\n    if 1 {\n         ^\n".to_owned(),
+    ));
+    all.push((
+        "TooDeep",
+        format!("t: if 1 {{ }}\n{}", repeated("else if 1 { }\n", MOST_LEVELS)),
+        "101:11: more than 100 levels of braces\n    else if 1 { }\n              ^\n".to_owned(),
+    ));
+    let advice = "compute parts of it in registers";
+    all.push((
+        "TooLong",
+        format!("t: r = {}1", repeated("-(", MOST_OPERATORS / 2) + "!"),
+        format!("1:258: more than 250 operators and parentheses in one value; {advice}\n"),
+    ));
+    all
+}
+
+#[test]
+fn every_kind_of_error_has_its_message() {
+    for (name, text, told) in mistakes() {
+        let errors = parse(&text).expect_err(&text);
+        let rendered = errors.render("file.scn", &text);
+        assert_eq!(errors.first.len(), 1, "{name}: {rendered}");
+        assert_eq!(errors.first[0].kind.name(), name);
+        assert!(rendered.starts_with(&format!("file.scn:{told}")), "{name}:\n{rendered}instead of\n{told}");
+    }
+}
+
+#[test]
+fn no_kind_of_error_is_left_out() {
+    let tested: BTreeSet<&str> = mistakes().iter().map(|(name, ..)| *name).collect();
+    assert_eq!(tested, ErrorKind::NAMES.iter().copied().collect());
+}

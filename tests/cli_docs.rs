@@ -123,6 +123,15 @@ fn std_example() {
     is_up_to_date("docs/traces.md", "std-example", &(text + "```\n"), str::to_owned);
 }
 
+#[test]
+fn scenario_words() {
+    use avmon::scenario::words::{Declares, Does};
+    let rows = Declares::ALL.iter().map(|word| [format!("`{}`", word.form()), word.meaning().to_owned()]);
+    is_up_to_date("docs/scenarios.md", "declarations", &table(["declaration", "what it makes"], rows), str::to_owned);
+    let rows = Does::ALL.iter().map(|word| [format!("`{}`", word.form()), word.meaning().to_owned()]);
+    is_up_to_date("docs/scenarios.md", "steps", &table(["step", "what it does"], rows), str::to_owned);
+}
+
 const APP: &str = "
 #include <pthread.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -155,9 +155,15 @@ idle:
     survives_printing(&scenario);
     let printed = scenario.to_string();
     for word in Does::ALL {
-        assert!(printed.contains(&format!("{} ", word.text())) || printed.contains(&format!("{}\n", word.text())), "{word:?}");
+        assert!(
+            printed.contains(&format!("{} ", word.text())) || printed.contains(&format!("{}\n", word.text())),
+            "{word:?}"
+        );
     }
-    assert_eq!(scenario.threads.iter().map(|thread| &thread.name[..]).collect::<Vec<_>>(), ["main", "2", "worker", "idle"]);
+    assert_eq!(
+        scenario.threads.iter().map(|thread| &thread.name[..]).collect::<Vec<_>>(),
+        ["main", "2", "worker", "idle"]
+    );
     assert_eq!(read("").to_string(), "");
 }
 
@@ -184,13 +190,21 @@ fn mistakes() -> Vec<(&'static str, String, String)> {
     let repeated = |text: &str, times: usize| text.repeat(times);
     let numbered = |times: usize, form: fn(usize) -> String| (0..times).map(form).collect::<String>();
     let fixed: &[(&'static str, &str, &str)] = &[
-        ("BadCharacter", "var x $", "1:7: '$' means nothing here; a comment begins with '#'\n    var x $\n          ^\n"),
+        (
+            "BadCharacter",
+            "var x $",
+            "1:7: '$' means nothing here; a comment begins with '#'\n    var x $\n          ^\n",
+        ),
         (
             "BadName",
             "var größe = 1\n",
             "1:5: 'größe' is neither a name nor a number; a name has the letters a to z, digits and '_', and does not begin with a digit\n    var größe = 1\n        ^~~~~\n",
         ),
-        ("Keyword", "lock max\n", "1:6: 'max' is a word of the language; choose another name\n    lock max\n         ^~~\n"),
+        (
+            "Keyword",
+            "lock max\n",
+            "1:6: 'max' is a word of the language; choose another name\n    lock max\n         ^~~\n",
+        ),
         (
             "Taken",
             "lock m\nvar x, m\n",
@@ -369,7 +383,8 @@ fn mistakes() -> Vec<(&'static str, String, String)> {
             "3:5: 't1' can never start: 't1' is forked by 't3', 't3' is forked by 't2', 't2' is forked by 't1'\n    t3: fork t1\n        ^~~~\n",
         ),
     ];
-    let mut all: Vec<_> = fixed.iter().map(|(name, text, told)| (*name, (*text).to_owned(), (*told).to_owned())).collect();
+    let mut all: Vec<_> =
+        fixed.iter().map(|(name, text, told)| (*name, (*text).to_owned(), (*told).to_owned())).collect();
     let too_many = "scenarios are small, so leave some out";
     all.push((
         "TooMany",
@@ -420,4 +435,387 @@ fn every_kind_of_error_has_its_message() {
 fn no_kind_of_error_is_left_out() {
     let tested: BTreeSet<&str> = mistakes().iter().map(|(name, ..)| *name).collect();
     assert_eq!(tested, ErrorKind::NAMES.iter().copied().collect());
+}
+
+#[test]
+fn carets_stand_below_tabs_and_letters_of_any_script() {
+    let told = |text: &str| parse(text).unwrap_err().render("f", text);
+    assert_eq!(
+        told("lock m\nt1:\tacq m;\tacq\tn"),
+        "f:2:16: 'n' is not declared; did you mean 'm'?\n    t1:\tacq m;\tacq\tn\n       \t      \t   \t^\n"
+    );
+    assert_eq!(
+        told("t1:\n\t \tr = 'ä' + q\r\n").lines().skip(6).collect::<Vec<_>>(),
+        ["f:2:10: '\\'' means nothing here; a comment begins with '#'", "    r = 'ä' + q", "          ^"]
+    );
+}
+
+#[test]
+fn all_mistakes_are_told_in_their_order() {
+    let text = "lock m, m\nt1: acq x\n    if q { rd y }\n    rel\nt2: acq m; foo; wr m\nt1: else { }";
+    let errors = parse(text).unwrap_err();
+    let lines: Vec<_> = errors.first.iter().map(|error| (error.at.line, error.kind.name())).collect();
+    let expected = [
+        (1, "Taken"),
+        (2, "UnknownObject"),
+        (3, "UnknownRegister"),
+        (3, "UnknownObject"),
+        (4, "Expected"),
+        (5, "UnknownStep"),
+        (5, "WrongKind"),
+        (6, "StrayElse"),
+    ];
+    assert_eq!(lines, expected, "{}", errors.render("f", text));
+}
+
+#[test]
+fn at_most_twenty_mistakes_are_told() {
+    let text = "t:\n".to_owned() + &"acq m\n".repeat(30);
+    let errors = parse(&text).unwrap_err();
+    assert_eq!((errors.first.len(), errors.more), (20, 10));
+    assert!(errors.render("f", &text).ends_with("f: 10 more\n"));
+}
+
+/// Decisions, made by proptest and shrunk by it.
+struct Choices<'a> {
+    rest: std::slice::Iter<'a, u32>,
+}
+
+impl Choices<'_> {
+    fn below(&mut self, limit: usize) -> usize {
+        self.rest.next().map_or(0, |choice| *choice as usize % limit.max(1))
+    }
+
+    fn coin(&mut self) -> bool {
+        self.below(2) == 1
+    }
+
+    fn number(&mut self) -> i64 {
+        [0, 1, -1, 5, -7, i64::MAX, i64::MIN][self.below(7)]
+    }
+
+    fn scenario(&mut self) -> Scenario {
+        let kinds = [
+            ObjectKind::Lock,
+            ObjectKind::Recursive,
+            ObjectKind::RwLock,
+            ObjectKind::Condition,
+            ObjectKind::Barrier(1 + self.below(4) as u32),
+            ObjectKind::Semaphore(self.below(3) as u32),
+            ObjectKind::Variable(self.number()),
+            ObjectKind::Atomic(self.number()),
+        ];
+        // One of each kind, so that every step has its object, and then some.
+        let mut objects: Vec<_> = kinds.to_vec();
+        objects.extend((0..self.below(6)).map(|_| kinds[self.below(kinds.len())]).collect::<Vec<_>>());
+        let objects = objects.into_iter().enumerate().map(|(n, kind)| Object { name: format!("o{n}"), kind }).collect();
+        let mut scenario = Scenario { objects, threads: Vec::new() };
+        let threads = self.below(5);
+        let names: Vec<_> = (0..threads).map(|n| if self.coin() { n.to_string() } else { format!("t_{n}") }).collect();
+        let mut forked = vec![false; threads];
+        let mut joined = vec![false; threads];
+        for (index, name) in names.into_iter().enumerate() {
+            let registers = self.below(3);
+            let mut grower = Grower { choices: self, objects: &scenario.objects, registers, turn: 0, room: 30 };
+            let mut steps: Vec<_> =
+                (0..registers).map(|register| grower.step(Action::Set { register, value: Value::Number(0) })).collect();
+            steps.extend(grower.steps(3));
+            // A thread is forked by an earlier one, so there is no cycle.
+            for other in index + 1..threads {
+                if grower.choices.coin() && !std::mem::replace(&mut forked[other], true) {
+                    steps.push(grower.step(Action::Fork(other)));
+                }
+                if grower.choices.coin() && !std::mem::replace(&mut joined[other], true) {
+                    steps.push(grower.step(Action::Join(other)));
+                }
+            }
+            let registers = (0..registers).map(|n| format!("r{n}")).collect();
+            scenario.threads.push(Thread { name, registers, steps });
+        }
+        scenario
+    }
+}
+
+/// Makes the steps of a thread.
+struct Grower<'c, 'a> {
+    choices: &'c mut Choices<'a>,
+    objects: &'c [Object],
+    registers: usize,
+    turn: usize,
+    /// Steps that it may still make.
+    room: usize,
+}
+
+impl Grower<'_, '_> {
+    fn step(&mut self, action: Action) -> Step {
+        Step { action, at: Position::default(), turn: self.turn }
+    }
+
+    fn steps(&mut self, depth: usize) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for _ in 0..self.choices.below(6) {
+            if self.room == 0 {
+                break;
+            }
+            self.room -= 1;
+            self.turn += [0, 0, 1, 3][self.choices.below(4)];
+            let turn = self.turn;
+            let action = self.action(depth);
+            let is_block = matches!(action, Action::Begin(_));
+            steps.push(Step { action, at: Position::default(), turn });
+            if is_block {
+                steps.extend(if depth > 0 { self.steps(depth - 1) } else { Vec::new() });
+                steps.push(self.step(Action::End));
+            }
+        }
+        steps
+    }
+
+    fn object(&mut self, kinds: &[Declares]) -> usize {
+        let fitting: Vec<_> =
+            (0..self.objects.len()).filter(|n| kinds.contains(&self.objects[*n].kind.into())).collect();
+        fitting[self.choices.below(fitting.len())]
+    }
+
+    fn register(&mut self) -> Option<usize> {
+        (self.registers > 0 && self.choices.coin()).then(|| self.choices.below(self.registers))
+    }
+
+    fn value(&mut self, depth: usize) -> Value {
+        let kind = if depth == 0 { 0 } else { self.choices.below(4) };
+        match (kind, self.register()) {
+            (0, Some(register)) => Value::Register(register),
+            (0, None) => Value::Number(self.choices.number()),
+            (1, _) => Value::Not(Box::new(self.value(depth - 1))),
+            (2, _) => Value::Negative(Box::new(self.value(depth - 1))),
+            _ => {
+                let operator = Operator::ALL[self.choices.below(Operator::ALL.len())];
+                Value::Binary(operator, Box::new(self.value(depth - 1)), Box::new(self.value(depth - 1)))
+            }
+        }
+    }
+
+    fn action(&mut self, depth: usize) -> Action {
+        let word = Does::ALL[self.choices.below(Does::ALL.len())];
+        let object = if word.fits().is_empty() { 0 } else { self.object(word.fits()) };
+        let into = self.register();
+        match word {
+            Does::Acquire => Action::Acquire(object),
+            Does::AcquireShared => Action::AcquireShared(object),
+            Does::Release => Action::Release(object),
+            Does::Try | Does::TryShared => match into {
+                Some(into) if word == Does::Try => Action::Try { into, object },
+                Some(into) => Action::TryShared { into, object },
+                None => Action::Release(self.object(&[Declares::RwLock])),
+            },
+            Does::Read => Action::Read { into, variable: object },
+            Does::Write => Action::Write { variable: object, value: self.value(3) },
+            Does::Load => Action::Load { into, atomic: object },
+            Does::Store => Action::Store { atomic: object, value: self.value(3) },
+            Does::Add => Action::Add { into, atomic: object, value: self.value(3) },
+            Does::Swap => Action::Swap { into, atomic: object, value: self.value(3) },
+            Does::CompareExchange => {
+                Action::CompareExchange { into, atomic: object, expected: self.value(2), new: self.value(2) }
+            }
+            Does::Begin => Action::Begin(self.choices.coin().then(|| format!("block_{}", self.room))),
+            Does::End | Does::Assert | Does::Fork | Does::Join => Action::Assert(self.value(4)),
+            Does::Wait if Declares::from(self.objects[object].kind) == Declares::Condition => {
+                Action::WaitCondition { condition: object, lock: self.object(&[Declares::Lock, Declares::Recursive]) }
+            }
+            Does::Wait => Action::Wait(object),
+            Does::Signal => Action::Signal(object),
+            Does::Broadcast => Action::Broadcast(object),
+            Does::Post => Action::Post(object),
+            Does::If => {
+                let condition = self.value(2);
+                let then = if depth > 0 { self.steps(depth - 1) } else { Vec::new() };
+                let otherwise = if depth > 0 { self.steps(depth - 1) } else { Vec::new() };
+                Action::If { condition, then, otherwise }
+            }
+            Does::While => {
+                let (condition, most) = (self.value(2), 1 + self.choices.below(1000) as u32);
+                let body = if depth > 0 { self.steps(depth - 1) } else { Vec::new() };
+                Action::While { condition, most, body }
+            }
+        }
+    }
+}
+
+fn words_of_the_language() -> Vec<&'static str> {
+    let symbols = "{ } ( ) : ; , = ! - \n \n t1: t2: 1: r = m x q 1 0 7 -1 # $ é 1a else max".split(' ');
+    let mut words: Vec<_> = symbols.chain(Operator::ALL.iter().map(|operator| operator.text())).collect();
+    words.extend(Does::ALL.iter().flat_map(|word| [word.text(), word.form()]));
+    words.extend(Declares::ALL.iter().flat_map(|word| [word.text(), word.form()]));
+    words
+}
+
+/// Whatever the text: it is a scenario that can be printed, or there are errors that can be.
+fn is_coped_with(text: &str) {
+    match parse(text) {
+        Ok(scenario) => survives_printing(&scenario),
+        Err(errors) => {
+            assert!(!errors.first.is_empty());
+            assert!(errors.first.is_sorted_by_key(|error| (error.at.line, error.at.column)));
+            let lines = text.lines().count() as u32;
+            assert!(errors.first.iter().all(|error| (1..=lines).contains(&error.at.line)));
+            assert!(!errors.render("f", text).is_empty());
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn what_is_printed_is_read_again(choices in prop::collection::vec(any::<u32>(), 0..300)) {
+        survives_printing(&Choices { rest: choices.iter() }.scenario());
+    }
+
+    #[test]
+    fn no_bytes_are_too_strange(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        is_coped_with(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn no_soup_of_words_is_too_thick(words in prop::collection::vec(prop::sample::select(words_of_the_language()), 0..80)) {
+        is_coped_with(&format!("lock m\nvar x\nt1: {}", words.join(" ")));
+        is_coped_with(&words.join(" "));
+    }
+
+    #[test]
+    fn a_good_file_may_be_torn(
+        file in prop::sample::select(files("scn")),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..3_u8), 1..4),
+    ) {
+        let mut text: Vec<char> = std::fs::read_to_string(file).unwrap().chars().collect();
+        for (a, b, how) in cuts {
+            if text.is_empty() {
+                break;
+            }
+            let (a, b) = (a.index(text.len()), b.index(text.len()));
+            match how {
+                0 => drop(text.drain(a..text.len().min(a + b % 9))),
+                1 => text.swap(a, b),
+                _ => {
+                    let moved: Vec<char> = text[a..text.len().min(a + 12)].to_vec();
+                    text.splice(b..b, moved);
+                }
+            }
+        }
+        is_coped_with(&text.iter().collect::<String>());
+    }
+}
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/scenarios")
+}
+
+fn files(extension: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(examples()).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn nothing_is_too_deep_or_too_long() {
+    for text in [
+        "(".repeat(100_000),
+        "t: r = ".to_owned() + &"(".repeat(100_000),
+        "t: r = ".to_owned() + &"-".repeat(100_000),
+        "t: r = 1".to_owned() + &" + 1".repeat(100_000),
+        "t: r = 1".to_owned() + &" + (1".repeat(100_000),
+        "t: ".to_owned() + &"if 1 {".repeat(100_000),
+        "t: if 1 { }".to_owned() + &" else if 1 { }".repeat(100_000),
+        "t: ".to_owned() + &"begin;".repeat(100_000),
+        "t: ".to_owned() + &"}".repeat(100_000),
+        "t: acq ".to_owned() + &"x".repeat(1_000_000),
+        (0..100_000).map(|n| format!("t{n}: r{n} = q{n}\n")).collect(),
+        "t:".to_owned() + &(0..100_000).map(|n| format!(" r{n} = q{n}\n")).collect::<String>(),
+        (0..100_000).map(|n| format!("lock x{n}\n")).collect::<String>() + "t: acq y; acq z",
+        String::from_iter((0..100).map(|n| format!("{n}: fork {}\n", (n + 1) % 100))),
+    ] {
+        is_coped_with(&text);
+    }
+}
+
+fn page(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+#[test]
+fn every_example_is_read_and_says_what_it_shows() {
+    for path in files("scn") {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let scenario =
+            parse(&text).unwrap_or_else(|errors| panic!("{}", errors.render(&path.to_string_lossy(), &text)));
+        survives_printing(&scenario);
+        assert!(text.starts_with("# "), "{} begins with what it shows", path.display());
+    }
+}
+
+#[test]
+fn every_example_is_listed() {
+    let list = page("examples/scenarios/README.md");
+    let names = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+    let there: BTreeSet<_> = files("scn").iter().map(names).collect();
+    let links = list.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let listed: BTreeSet<_> = links.filter(|link| link.ends_with(".scn")).map(str::to_owned).collect();
+    assert_eq!(listed, there);
+}
+
+#[test]
+fn the_scenarios_of_the_manual_are_read() {
+    let manual = page("docs/scenarios.md");
+    let scenarios: Vec<_> = manual.split("```scn\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(scenarios[0], EXAMPLE);
+    for text in scenarios {
+        read(text);
+    }
+}
+
+/// Each declaration and each step of the tables can be typed as it stands.
+#[test]
+fn the_forms_of_the_manual_are_read() {
+    for word in Declares::ALL {
+        assert_eq!(Declares::from(read(word.form()).objects[0].kind), *word);
+    }
+    for word in Does::ALL {
+        let form = word.form().replace("...", "q = 1");
+        let end = if *word == Does::Begin { "; end" } else { "" };
+        let begin = if *word == Does::End { "begin; " } else { "" };
+        // Objects of the kind that the step needs, under all the names that the tables use.
+        let kind = word.fits().first().map_or("", |kind| kind.text());
+        let object = form.rsplit('=').next().unwrap().split_whitespace().nth(1).unwrap_or_default();
+        let declared = match word {
+            Does::Wait => "cond c\nlock m\n".to_owned(),
+            _ if kind.is_empty() => String::new(),
+            _ => format!("{kind} {object}\n"),
+        };
+        read(&format!("{declared}t:\nu: r = 0; q = 0; {begin}{form}{end}"));
+    }
+}
+
+#[test]
+fn the_manual_knows_the_operators_and_the_limits() {
+    let manual = page("docs/scenarios.md");
+    let mut operators = Operator::ALL.to_vec();
+    operators.sort_by_key(|operator| std::cmp::Reverse(operator.binding()));
+    let kinds = operators.chunk_by(|a, b| a.binding() == b.binding());
+    let kinds: Vec<String> = kinds
+        .map(|kind| kind.iter().map(|operator| format!("`{}`", operator.text())).collect::<Vec<_>>().join(" "))
+        .collect();
+    assert!(manual.contains(&format!(": {}.", kinds.join(", "))), "{kinds:?}");
+    let limits = format!(
+        "At most {MOST_THREADS} threads, {MOST_OBJECTS} objects, {MOST_STEPS} steps, {MOST_LEVELS} braces in each other, {MOST_OPERATORS} operators and parentheses in a value."
+    );
+    assert!(manual.contains(&limits), "{limits}");
+}
+
+#[test]
+fn the_error_in_the_manual_is_real() {
+    let text = EXAMPLE.replace("r = rd balance", "r = rd balanc");
+    let told = parse(&text).unwrap_err().render("withdraw.scn", &text);
+    assert!(page("docs/scenarios.md").contains(&format!("```\n{told}```\n")), "{told}");
 }

@@ -25,6 +25,7 @@ mod record;
 mod recording;
 mod report;
 mod run;
+mod scenario;
 mod style;
 pub mod support;
 
@@ -67,6 +68,7 @@ enum Command {
     #[command(name = "c++", after_help = COMPILER_EXAMPLES, disable_help_flag = true)]
     Cxx(CompilerArguments),
     Flags(flags::Flags),
+    Scenario(scenario::ScenarioCommand),
     Demo(demo::Demo),
     Doctor(doctor::Doctor),
     Options(options::OptionList),
@@ -149,6 +151,7 @@ impl Command {
             Command::Cc(_) => compile(Language::C),
             Command::Cxx(_) => compile(Language::Cxx),
             Command::Flags(command) => print((command.line().map_err(Failure::internal)? + "\n").as_bytes()),
+            Command::Scenario(command) => command.execute(),
             Command::Demo(command) => command.execute(),
             Command::Doctor(command) => command.execute(),
             Command::Options(command) => command.execute(),

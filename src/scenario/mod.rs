@@ -1,5 +1,6 @@
 //! Scenarios: a language for small concurrent programs, and the truth about all their runs.
 
+pub mod c;
 mod check;
 pub mod error;
 pub mod events;
@@ -14,6 +15,7 @@ mod printer;
 pub mod program;
 pub mod run;
 pub mod tree;
+pub mod wakings;
 pub mod words;
 
 pub use error::Errors;

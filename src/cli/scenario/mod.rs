@@ -1,0 +1,63 @@
+//! `avmon scenario`: small concurrent programs in a language of their own.
+
+mod build;
+mod order;
+
+use super::exit::{ExitCode, Failure};
+use crate::scenario::parse;
+use crate::scenario::tree::{Position, Scenario, ThreadIndex};
+use clap::Subcommand;
+use std::path::Path;
+
+/// Work with scenarios: small concurrent programs in a language of their own
+#[derive(clap::Args, Debug)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct ScenarioCommand {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Build(build::Build),
+}
+
+impl ScenarioCommand {
+    pub fn execute(self) -> Result<ExitCode, Failure> {
+        match self.command {
+            Command::Build(command) => command.execute(),
+        }
+    }
+}
+
+/// A scenario and where it comes from.
+struct Source {
+    /// As the user gave it.
+    path: String,
+    scenario: Scenario,
+}
+
+impl Source {
+    fn read(path: &Path) -> Result<Source, Failure> {
+        let shown = path.display().to_string();
+        let unreadable = |error: String| Failure::internal(format!("{shown} cannot be read: {error}"));
+        let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+        let text = String::from_utf8(bytes).map_err(|_| unreadable("it is no text in UTF-8".to_owned()))?;
+        match parse(&text) {
+            Ok(scenario) => Ok(Source { path: shown, scenario }),
+            Err(errors) => {
+                let told = errors.render(&shown, &text);
+                Err(Failure::internal(format!("{shown} is no scenario:\n{}", told.trim_end())))
+            }
+        }
+    }
+
+    fn name(&self, thread: ThreadIndex) -> &str {
+        &self.scenario.threads[thread].name
+    }
+
+    /// A place in the text, for the begin of a message.
+    fn place(&self, at: Position) -> String {
+        format!("{}:{}:{}", self.path, at.line, at.column)
+    }
+}

@@ -230,7 +230,8 @@ UNSEEN static void *end_thread(void) {
         take_turn(__LINE__);                                                                                          \
         BARRIER();                                                                                                    \
     } while (0)
-#define OBJECT static __attribute__((unused))
+/* Read and written in ways that the compiler does not know, or it would leave out accesses of what never changes. */
+#define OBJECT static __attribute__((used))
 #define ASSERT(condition, text)                                                                                       \
     do {                                                                                                              \
         if (!(condition))                                                                                             \
@@ -247,20 +248,18 @@ UNSEEN static void *end_thread(void) {
             no_thread();                                                                                              \
         after_start(&(thread));                                                                                       \
     } while (0)
-#define JOIN(thread)                                                                                                  \
-    do {                                                                                                              \
-        await_start(&(thread));                                                                                       \
-        pthread_join((thread).handle, 0);                                                                             \
-    } while (0)
+#define JOIN(thread) pthread_join(handle_of(&(thread)), 0)
 
 UNSEEN static void before_start(void) { __atomic_fetch_add(&started, 1, __ATOMIC_RELEASE); }
 
 UNSEEN static void after_start(struct thread *thread) { __atomic_store_n(&thread->is_started, 1, __ATOMIC_RELEASE); }
 
-UNSEEN static void await_start(struct thread *thread) {
+/* Without an order, a join may come before the fork. */
+UNSEEN static pthread_t handle_of(struct thread *thread) {
     unsigned rounds = 0;
     while (!value_of(&thread->is_started))
         rest(&rounds);
+    return thread->handle;
 }
 
 UNSEEN static void no_thread(void) {

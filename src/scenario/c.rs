@@ -69,12 +69,12 @@ fn name(of: &str) -> String {
 
 /// What is known of a thread while it runs.
 fn handle(of: &Thread) -> String {
-    format!("handle_of_{}", of.name)
+    format!("{}data", name(&of.name))
 }
 
 /// The count of those who have arrived at a barrier.
 fn arrived(barrier: &str) -> String {
-    format!("arrived_at_{barrier}")
+    format!("{}arrived", name(barrier))
 }
 
 /// A string literal. Whatever is not plain is written as a number, of which an octal one has three digits at most.
@@ -363,8 +363,8 @@ impl Writer<'_> {
                 continue;
             }
             // A fork in a branch may not have happened.
-            let condition =
-                program.parents[index].map_or(String::new(), |_| format!("if ({}.is_started) ", handle(thread)));
+            let condition = program.parents[index]
+                .map_or(String::new(), |_| format!("if (value_of(&{}.is_started)) ", handle(thread)));
             writeln!(self.text, "    {condition}JOIN({});", handle(thread))?;
         }
         writeln!(self.text, "    return end(print_values);\n}}")

@@ -103,6 +103,61 @@ fn plain_and_reduced_search_agree() {
 }
 
 #[test]
+fn one_run_is_shown_with_its_cycle() {
+    let told = run(LOST_UPDATE, &["--order", "t1*3 t2*4 t1*3"]);
+    assert_eq!(told.code, Some(66));
+    assert_eq!(
+        told.stdout,
+        "\
+-:
+
+     t1                t2
+  4  begin increment
+  5  acq m
+  5  r = rd x  (0)
+  5  rel m
+  8                    acq m             <-- comes between
+  8                    r = rd x  (0)
+  8                    wr x r + 1  (1)
+  8                    rel m
+  6  acq m
+  6  wr x r + 1  (1)
+  6  rel m
+  7  end
+  9                    acq m
+  9                    r = rd x  (1)
+  9                    rel m
+
+'increment' of t1 (line 4) is split
+Each had to come before the next, and the last before the first: t1 lines 5 to 6; t2 line 8
+
+Accesses of one variable between two of a block (first, other, second):
+  RWW  t1 line 5, t2 line 8, t1 line 6
+
+The run is not serialisable; from it alone the online rules find:
+  in: 'increment' of t1 (line 4) between lines 5 and 6, by t2 line 8
+"
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&run(LOST_UPDATE, &["--order", "t1*3 t2*4 t1*3", "--json"]).stdout).unwrap();
+    assert_eq!((&json["serialisable"], json["cycle"].as_array().map(Vec::len)), (&false.into(), Some(2)));
+    assert_eq!(json["reads_from"][0]["write"], serde_json::Value::Null);
+    assert_eq!(run(LOST_UPDATE, &["--order", "t2*7 t1"]).code, Some(0));
+    let same = ["1", "1"].map(|seed| run(LOST_UPDATE, &["--seed", seed]).stdout);
+    assert_eq!(same[0], same[1]);
+}
+
+#[test]
+fn one_run_tells_where_it_gets_stuck() {
+    let text = "lock m, n\nt1: acq m; acq n; rel n; rel m\nt2: acq n; acq m; rel m; rel n\n";
+    let told = run(text, &["--order", "t1 t2"]);
+    assert_eq!(told.code, Some(66));
+    assert!(told.stdout.contains("Line 2 of t1, 'acq n', is where the thread stands for ever\n"), "{}", told.stdout);
+    assert!(told.stdout.contains("serialisable, and does not come to its end;"), "{}", told.stdout);
+    assert!(run(text, &["--order", "t1*2 t2"]).stderr.contains("step 3 cannot be taken"));
+}
+
+#[test]
 fn deadlocks_misuse_and_entangled_blocks_have_their_words() {
     let deadlock = run("lock m, n\nt1: acq m; acq n; rel n; rel m\nt2: acq n; acq m; rel m; rel n\n", &[]);
     assert_eq!(deadlock.code, Some(66));
@@ -151,9 +206,13 @@ fn waits_can_be_taken_strictly() {
 
 #[test]
 fn what_cannot_be_read_is_refused() {
-    refuses(&mut avmon(&["scenario", "run", "/no/such.scn"]), 2, &["/no/such.scn: No such file or directory"]);
+    refuses(
+        &mut avmon(&["scenario", "run", "/no/such.scn"]),
+        125,
+        &["/no/such.scn cannot be read: No such file or directory"],
+    );
     let wrong = run("lock m\nt1: acq n\n", &[]);
-    assert_eq!(wrong.code, Some(2));
+    assert_eq!(wrong.code, Some(125));
     assert!(wrong.stderr.contains("-:2:9: 'n' is not declared"), "{}", wrong.stderr);
     assert!(wrong.stderr.contains("\n    t1: acq n\n            ^\n"), "{}", wrong.stderr);
 }

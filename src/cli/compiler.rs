@@ -179,10 +179,32 @@ pub fn run(language: Language, mut arguments: Vec<OsString>) -> Result<(), Strin
         named = Some(name.to_owned());
         arguments.remove(0);
     }
-    let compiler = Compiler::choose(language, named.as_deref())?;
-    let arguments = complete(&compiler, arguments)?;
-    let error = compiler.command().args(arguments).exec();
-    Err(compiler.not_started(language, &error))
+    let mut call = Call::new(language, named.as_deref(), arguments)?;
+    let error = call.command.exec();
+    Err(call.not_started(&error))
+}
+
+/// The compiler with all its arguments.
+pub struct Call {
+    compiler: Compiler,
+    language: Language,
+    pub command: Command,
+}
+
+impl Call {
+    /// What the user gives the compiler, completed by what the monitor needs.
+    pub fn new(language: Language, named: Option<&str>, arguments: Vec<OsString>) -> Result<Call, String> {
+        let compiler = Compiler::choose(language, named)?;
+        let mut command = compiler.command();
+        command.args(complete(&compiler, arguments)?);
+        Ok(Call { compiler, language, command })
+    }
+
+    /// What to tell the user if the command cannot be started.
+    #[must_use]
+    pub fn not_started(&self, error: &std::io::Error) -> String {
+        self.compiler.not_started(self.language, error)
+    }
 }
 
 /// Makes the links by which build systems can name the compilers in one word.

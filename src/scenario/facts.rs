@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::graph::{Graph, access_of};
-use super::machine::{Effect, Misuse};
+use super::machine::{Effect, Misuse, Taken};
 use super::program::{Operation, Place, Program};
 use super::run::Run;
 
@@ -94,7 +94,7 @@ impl Facts {
         let graph = Graph::new(&run.log, strict_waits);
         let mut facts = Facts { unserialisable: graph.cycle().is_some(), ..Facts::default() };
         facts.split = graph.blocks.iter().filter(|b| graph.splitter(b).is_some()).map(|block| block.place).collect();
-        facts.windows(&graph);
+        facts.windows(&graph, strict_waits);
         facts.stalled(program, run, &graph);
         facts.triples(&graph);
         facts.crossings(&graph);
@@ -126,8 +126,19 @@ impl Facts {
         self.misuses.extend(other.misuses);
     }
 
-    fn windows(&mut self, graph: &Graph) {
+    /// What a wait gives back is the section that began before it, unless waits are taken strictly: there it is.
+    fn windows(&mut self, graph: &Graph, strict_waits: bool) {
         let acquired = |operation: usize| acquired(graph.operations[operation].effect);
+        let begin = |at: usize| {
+            let Taken { place, effect } = graph.operations[at];
+            let Effect::Resumed { lock, .. } = effect else { return place };
+            let is_begin = |other: &&Taken| {
+                other.place.thread == place.thread
+                    && matches!(other.effect, Effect::Acquired { lock: it, again: false, .. } if it == lock)
+            };
+            let begun = graph.operations[..at].iter().rfind(is_begin).filter(|_| !strict_waits);
+            begun.map_or(place, |begun| begun.place)
+        };
         for block in &graph.blocks {
             let acquires: Vec<_> =
                 block.operations.iter().filter_map(|&at| acquired(at).map(|lock| (at, lock))).collect();
@@ -140,8 +151,7 @@ impl Facts {
                         && graph.operations[other].place.thread != block.place.thread
                         && (!culprit_shared || !(shared || also_shared))
                     {
-                        let place = |at: usize| graph.operations[at].place;
-                        let (first, culprit, second) = (place(first), place(other), place(second));
+                        let (first, culprit, second) = (begin(first), begin(other), begin(second));
                         self.windows.insert(SplitWindow { block: block.place, first, culprit, second });
                     }
                 }

@@ -16,7 +16,9 @@
 //! | [`graph`], [`facts`] | what had to come before what, and so what a run shows |
 //! | [`survey`], [`diagram`] | all that can be told about a scenario, and runs that show it |
 //! | [`events`] | a run as the monitor would see it |
+//! | [`c`] | a real program that runs in a given order |
 
+pub mod c;
 mod check;
 pub mod diagram;
 pub mod error;
@@ -33,6 +35,7 @@ pub mod program;
 pub mod run;
 pub mod survey;
 pub mod tree;
+pub mod wakings;
 pub mod words;
 
 pub use error::Errors;

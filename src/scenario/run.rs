@@ -4,6 +4,9 @@ use super::machine::{Effect, Machine, State, Taken};
 use super::program::Place;
 use super::tree::ThreadIndex;
 
+/// A run is cut here: loops in loops could make one that no memory holds.
+pub const MOST_STEPS: usize = 1_000_000;
+
 /// What happened in one run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Run {
@@ -51,7 +54,7 @@ impl Machine<'_> {
         let mut order = Vec::new();
         loop {
             let able = self.able(&state);
-            if able.is_empty() {
+            if able.is_empty() || order.len() == MOST_STEPS {
                 return Run { order, log, stuck: self.standing(&state) };
             }
             let thread = pick(&state, &able);

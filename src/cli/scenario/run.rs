@@ -5,8 +5,9 @@ use super::super::figures::{counted, grouped};
 use super::super::progress::Progress;
 use super::super::{print, tell};
 use super::Source;
+use super::order::OrderFlags;
 use crate::analysis::sidetrack::{Config, SideTrack};
-use crate::analysis::{Analysis as _, ErrorKind};
+use crate::analysis::{Analysis as _, ErrorKind, Transaction};
 use crate::scenario::diagram::draw;
 use crate::scenario::events::place_of;
 use crate::scenario::explore::{Search, count_runs};
@@ -14,17 +15,21 @@ use crate::scenario::facts::{Crossing, Facts, Triple};
 use crate::scenario::graph::Graph;
 use crate::scenario::machine::{Machine, Misuse};
 use crate::scenario::program::{Operation, Place, Program};
+use crate::scenario::run as machine;
 use crate::scenario::survey::{Order, Sight, Survey};
 use crate::scenario::tree::{Scenario, ThreadIndex};
 use clap::Args;
 use serde::Serialize;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
   avmon scenario run lost-update.scn            what can happen, with a run that shows it
   avmon scenario run --json lost-update.scn     the same for programs
-  avmon scenario run --plain lost-update.scn    look at every single interleaving";
+  avmon scenario run --plain lost-update.scn    look at every single interleaving
+  avmon scenario run --order 't1*3 t2' FILE     one run: these steps first, the rest as written
+  avmon scenario run --seed 7 FILE              one run, in an order that looks random";
 
 /// States that are remembered to count interleavings.
 const MOST_STATES: usize = 2_000_000;
@@ -35,12 +40,17 @@ const MOST_PATTERNS: usize = 10;
 /// Look at every run of a scenario: which blocks can be split, deadlocks, failed assertions
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[allow(clippy::struct_excessive_bools, reason = "flags of a command")]
 pub struct Run {
+    /// The scenario; '-' is stdin
+    #[arg(value_name = "FILE")]
+    scenario: PathBuf,
+
     #[command(flatten)]
-    source: Source,
+    order: OrderFlags,
 
     /// Look at every interleaving, not at one of each kind
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["order", "seed"])]
     plain: bool,
 
     /// Keep blocks whole across waits for other threads
@@ -52,7 +62,7 @@ pub struct Run {
     all: bool,
 
     /// Give up after so many steps
-    #[arg(long, value_name = "STEPS", default_value_t = 10_000_000)]
+    #[arg(long, value_name = "STEPS", default_value_t = 10_000_000, conflicts_with_all = ["order", "seed"])]
     limit: u64,
 
     /// Print JSON
@@ -83,10 +93,45 @@ struct Report {
     blocks: u64,
     split_blocks: u64,
     findings: Vec<Finding>,
-    patterns: Vec<Shown<[Step; 3]>>,
-    crossings: Vec<Shown<[Step; 4]>>,
-    reads_from: usize,
-    written_order: Written,
+    #[serde(flatten)]
+    patterns: Patterns,
+    reads_from: Vec<ReadFrom>,
+    written_order: Observed,
+}
+
+/// What one run shows.
+#[derive(Serialize)]
+struct OneRun {
+    scenario: String,
+    #[serde(flatten)]
+    observed: Observed,
+    split_blocks: Vec<Step>,
+    /// Transactions, each with its steps, that had to come one before the other and the last before the first.
+    cycle: Vec<Vec<Step>>,
+    stuck: Vec<Step>,
+    failed_assertions: Vec<Step>,
+    misuses: Vec<Step>,
+    #[serde(flatten)]
+    patterns: Patterns,
+    reads_from: Vec<ReadFrom>,
+    #[serde(skip)]
+    diagram: String,
+}
+
+/// Accesses that no serial run shows in this order.
+#[derive(Serialize)]
+struct Patterns {
+    #[serde(rename = "patterns")]
+    one_variable: Vec<Shown<[Step; 3]>>,
+    #[serde(rename = "crossings")]
+    two_variables: Vec<Shown<[Step; 4]>>,
+}
+
+/// A read, and the write whose value it can see; none if that is the first value.
+#[derive(Serialize)]
+struct ReadFrom {
+    read: Step,
+    write: Option<Step>,
 }
 
 /// What some run does that it should not, and that run.
@@ -108,9 +153,9 @@ struct Shown<Steps> {
     steps: Steps,
 }
 
-/// What is known from the run in the written order alone.
+/// What is known from one run alone.
 #[derive(Serialize)]
-struct Written {
+struct Observed {
     order: Vec<String>,
     serialisable: bool,
     complete: bool,
@@ -130,22 +175,23 @@ struct Predicted {
 
 impl Run {
     pub fn execute(self) -> Result<ExitCode, Failure> {
-        let scenario = super::read(&self.source.file)?;
-        let program = Program::new(&scenario);
+        let source = Source::read(&self.scenario)?;
+        let program = Program::new(&source.scenario);
         let machine = Machine::new(&program);
-        let look = Look { scenario: &scenario, machine: &machine, strict_waits: self.strict_waits };
+        let look = Look { scenario: &source.scenario, machine: &machine, strict_waits: self.strict_waits };
+        let most_patterns = if self.all { usize::MAX } else { MOST_PATTERNS };
+        if self.order.is_given() {
+            let report = look.one(source.path.clone(), &self.order.run(&source, &machine)?);
+            self.print(&report, || report.text(most_patterns))?;
+            return Ok(if report.is_fine() { ExitCode::Success } else { ExitCode::Findings });
+        }
         let search = if self.plain { Search::Plain } else { Search::Reduced };
         let mut progress = Progress::new();
         let survey =
             Survey::of(&machine, search, self.strict_waits, self.limit, &mut |runs| progress.count(runs, "run"));
         drop(progress);
-        let report = look.report(self.source.file.display().to_string(), &survey);
-        if self.json {
-            let text = serde_json::to_string_pretty(&report).map_err(|error| Failure::internal(error.to_string()))?;
-            print((text + "\n").as_bytes())?;
-        } else {
-            print(report.text(if self.all { usize::MAX } else { MOST_PATTERNS }).as_bytes())?;
-        }
+        let report = look.all(source.path.clone(), &survey);
+        self.print(&report, || report.text(most_patterns))?;
         if !report.complete {
             let limit = grouped(self.limit);
             tell(
@@ -156,6 +202,14 @@ impl Run {
             );
         }
         Ok(if report.findings.is_empty() { ExitCode::Success } else { ExitCode::Findings })
+    }
+
+    fn print(&self, report: &impl Serialize, text: impl FnOnce() -> String) -> Result<ExitCode, Failure> {
+        if self.json {
+            let text = serde_json::to_string_pretty(report).map_err(|error| Failure::internal(error.to_string()))?;
+            return print((text + "\n").as_bytes());
+        }
+        print(text().as_bytes())
     }
 }
 
@@ -181,7 +235,7 @@ impl Look<'_> {
         Step { thread, line: instruction.at.line, text: instruction.text.clone() }
     }
 
-    fn report(&self, scenario: String, survey: &Survey) -> Report {
+    fn all(&self, scenario: String, survey: &Survey) -> Report {
         let Survey { facts, explored, .. } = survey;
         let instructions = self.machine.program.threads.iter().flat_map(|code| &code.instructions);
         Report {
@@ -196,11 +250,51 @@ impl Look<'_> {
             blocks: instructions.filter(|i| matches!(i.operation, Operation::Begin)).count() as u64,
             split_blocks: facts.split.len() as u64,
             findings: survey.sights.iter().map(|(sight, order)| self.finding(sight, order)).collect(),
-            patterns: facts.triples.iter().map(|triple| self.pattern(triple)).collect(),
-            crossings: facts.crossings.iter().map(|crossing| self.crossing(crossing)).collect(),
-            reads_from: facts.reads_from.len(),
-            written_order: self.written(),
+            patterns: self.patterns(facts),
+            reads_from: self.reads_from(facts),
+            written_order: self.observed(&self.machine.run_as_written()),
         }
+    }
+
+    /// One run.
+    fn one(&self, scenario: String, run: &machine::Run) -> OneRun {
+        let facts = Facts::of(self.machine.program, run, self.strict_waits);
+        let graph = Graph::new(&run.log, self.strict_waits);
+        let transaction =
+            |operations: &Vec<usize>| operations.iter().map(|&at| self.step_of(graph.operations[at].place)).collect();
+        OneRun {
+            scenario,
+            observed: self.observed(run),
+            split_blocks: facts.split.iter().map(|&place| self.step(place)).collect(),
+            cycle: graph.cycle().unwrap_or_default().iter().map(transaction).collect(),
+            stuck: run.stuck.iter().map(|&place| self.step(place)).collect(),
+            failed_assertions: facts.failed_assertions.iter().map(|&place| self.step(place)).collect(),
+            misuses: facts.misuses.iter().map(|&(place, _)| self.step(place)).collect(),
+            patterns: self.patterns(&facts),
+            reads_from: self.reads_from(&facts),
+            diagram: self.diagram(&run.order),
+        }
+    }
+
+    fn patterns(&self, facts: &Facts) -> Patterns {
+        Patterns {
+            one_variable: facts.triples.iter().map(|triple| self.pattern(triple)).collect(),
+            two_variables: facts.crossings.iter().map(|crossing| self.crossing(crossing)).collect(),
+        }
+    }
+
+    fn reads_from(&self, facts: &Facts) -> Vec<ReadFrom> {
+        let step = |place: Place| self.step(place);
+        facts.reads_from.iter().map(|&(read, write)| ReadFrom { read: step(read), write: write.map(step) }).collect()
+    }
+
+    /// Also of the end of a thread, which is behind its last step.
+    fn step_of(&self, place: Place) -> Step {
+        let is_end = place.index as usize >= self.machine.program.threads[place.thread as usize].instructions.len();
+        if is_end {
+            return Step { thread: self.name(place.thread as usize), line: 0, text: "its end".to_owned() };
+        }
+        self.step(place)
     }
 
     fn finding(&self, sight: &Sight, order: &Order) -> Finding {
@@ -231,20 +325,17 @@ impl Look<'_> {
                 ("misuse", vec![step(*place)], format!("{} {why}", step(*place).quoted()))
             }
         };
-        Finding { kind, at, order: self.names(order), title, diagram: self.diagram(sight, order) }
+        Finding { kind, at, order: self.names(order), title, diagram: self.diagram(order) }
     }
 
-    /// Draws the run, and marks the step that splits the block.
-    fn diagram(&self, sight: &Sight, order: &Order) -> String {
-        let mut between = None;
-        if let (Sight::Split(place), Ok(run)) = (sight, self.machine.run_in_order(order)) {
-            let graph = Graph::new(&run.log, self.strict_waits);
-            let splitter =
-                graph.blocks.iter().filter(|block| block.place == *place).find_map(|block| graph.splitter(block));
-            between = splitter.map(|at| (graph.operations[at].place, graph.occurrence(at)));
-        }
+    /// Draws the run, and marks the steps that split a block.
+    fn diagram(&self, order: &Order) -> String {
+        let Ok(run) = self.machine.run_in_order(order) else { return String::new() };
+        let graph = Graph::new(&run.log, self.strict_waits);
+        let splitters = graph.blocks.iter().filter_map(|block| graph.splitter(block));
+        let between: Vec<_> = splitters.map(|at| (graph.operations[at].place, graph.occurrence(at))).collect();
         draw(self.scenario, self.machine, order, &|place, before| {
-            if between == Some((place, before)) { "<-- comes between" } else { "" }
+            if between.contains(&(place, before)) { "<-- comes between" } else { "" }
         })
     }
 
@@ -259,15 +350,14 @@ impl Look<'_> {
         Shown { pattern: "two variables".to_owned(), steps }
     }
 
-    fn written(&self) -> Written {
-        let run = self.machine.run_as_written();
-        let facts = Facts::of(self.machine.program, &run, self.strict_waits);
+    fn observed(&self, run: &machine::Run) -> Observed {
+        let serialisable = Graph::new(&run.log, self.strict_waits).cycle().is_none();
         let config = Config { paper: false, strict_waits: self.strict_waits, functions: false, sections: false };
         let mut analysis = SideTrack::new(config);
         let mut predicted = Vec::new();
-        for (thread, event) in self.machine.events(&run) {
+        for (thread, event) in self.machine.events(run) {
             analysis.step(thread, &event, &mut |violation| {
-                let block = violation.block().map(|block| block.opened_at());
+                let block = violation.block().map(Transaction::opened_at);
                 let places = [block.unwrap_or(0), violation.first.pc, violation.culprit.pc, violation.second.pc];
                 if let [Some(block), Some(first), Some(culprit), Some(second)] = places.map(place_of) {
                     let [block, first, culprit, second] = [block, first, culprit, second].map(|place| self.step(place));
@@ -280,12 +370,7 @@ impl Look<'_> {
                 }
             });
         }
-        Written {
-            order: self.names(&run.order),
-            serialisable: !facts.unserialisable,
-            complete: run.is_complete(),
-            predicted,
-        }
+        Observed { order: self.names(&run.order), serialisable, complete: run.is_complete(), predicted }
     }
 }
 
@@ -334,47 +419,97 @@ impl Report {
                 let _ = writeln!(text, "  {line}");
             }
         }
-        self.list_patterns(&mut text, most_patterns);
-        self.tell_written(&mut text);
+        self.patterns.list(&mut text, most_patterns);
+        let _ = write!(text, "\nIn the written order the run is ");
+        self.written_order.tell(&mut text);
         text
     }
+}
 
-    fn list_patterns(&self, text: &mut String, most: usize) {
-        if !self.patterns.is_empty() {
+impl OneRun {
+    fn is_fine(&self) -> bool {
+        self.observed.serialisable && self.observed.complete && self.failed_assertions.is_empty()
+    }
+
+    fn text(&self, most_patterns: usize) -> String {
+        let mut text = format!("{}:\n\n", self.scenario);
+        for line in self.diagram.lines() {
+            let _ = writeln!(text, "  {line}");
+        }
+        let _ = writeln!(text);
+        let mut say = |steps: &[Step], what: &str| {
+            for step in steps {
+                let _ = writeln!(text, "{} {what}", step.quoted());
+            }
+        };
+        say(&self.failed_assertions, "fails");
+        say(&self.stuck, "is where the thread stands for ever");
+        say(&self.misuses, "is not allowed there: the thread stops");
+        for block in &self.split_blocks {
+            let _ = writeln!(text, "{} is split", block.block());
+        }
+        if !self.cycle.is_empty() {
+            let transactions: Vec<String> = self.cycle.iter().map(|steps| transaction(steps)).collect();
+            let _ = writeln!(
+                text,
+                "Each had to come before the next, and the last before the first: {}",
+                transactions.join("; ")
+            );
+        }
+        self.patterns.list(&mut text, most_patterns);
+        let _ = write!(text, "{}The run is ", if text.ends_with("\n\n") { "" } else { "\n" });
+        self.observed.tell(&mut text);
+        text
+    }
+}
+
+/// A transaction by its thread and lines.
+fn transaction(steps: &[Step]) -> String {
+    let mut lines: Vec<String> = steps.iter().filter(|step| step.line > 0).map(|step| step.line.to_string()).collect();
+    lines.dedup();
+    let thread = steps.first().map_or("", |step| &step.thread);
+    match lines.as_slice() {
+        [] => format!("the end of {thread}"),
+        [line] => format!("{thread} line {line}"),
+        [first, .., last] => format!("{thread} lines {first} to {last}"),
+    }
+}
+
+impl Patterns {
+    fn list(&self, text: &mut String, most: usize) {
+        if !self.one_variable.is_empty() {
             let _ = writeln!(text, "\nAccesses of one variable between two of a block (first, other, second):");
         }
-        for Shown { pattern, steps: [first, other, second] } in self.patterns.iter().take(most) {
+        for Shown { pattern, steps: [first, other, second] } in self.one_variable.iter().take(most) {
             let _ = writeln!(
                 text,
                 "  {pattern}  {} line {}, {} line {}, {} line {}",
                 first.thread, first.line, other.thread, other.line, second.thread, second.line
             );
         }
-        more(text, self.patterns.len(), most);
-        if !self.crossings.is_empty() {
+        more(text, self.one_variable.len(), most);
+        if !self.two_variables.is_empty() {
             let _ = writeln!(text, "\nTwo variables, each seen by the two blocks in another order:");
         }
-        for Shown { steps: [one, then, other, back], .. } in self.crossings.iter().take(most) {
+        for Shown { steps: [one, then, other, back], .. } in self.two_variables.iter().take(most) {
             let _ = writeln!(
                 text,
                 "  {} line {} before {} line {}, {} line {} before {} line {}",
                 one.thread, one.line, then.thread, then.line, other.thread, other.line, back.thread, back.line
             );
         }
-        more(text, self.crossings.len(), most);
+        more(text, self.two_variables.len(), most);
     }
+}
 
-    fn tell_written(&self, text: &mut String) {
-        let Written { serialisable, complete, predicted, .. } = &self.written_order;
-        let is = if *serialisable { "serialisable" } else { "not serialisable" };
-        let end = if *complete { "" } else { ", and does not come to its end" };
-        let rules = if predicted.is_empty() { "find nothing" } else { "find" };
-        let _ = writeln!(
-            text,
-            "\nIn the written order the run is {is}{end}; from it alone the online rules {rules}{}",
-            if predicted.is_empty() { "" } else { ":" }
-        );
-        for Predicted { kind, block, first, culprit, second } in predicted {
+impl Observed {
+    /// Goes on after "the run is ".
+    fn tell(&self, text: &mut String) {
+        let is = if self.serialisable { "serialisable" } else { "not serialisable" };
+        let end = if self.complete { "" } else { ", and does not come to its end" };
+        let find = if self.predicted.is_empty() { " nothing" } else { ":" };
+        let _ = writeln!(text, "{is}{end}; from it alone the online rules find{find}");
+        for Predicted { kind, block, first, culprit, second } in &self.predicted {
             let _ = writeln!(
                 text,
                 "  {kind}: {} between lines {} and {}, by {} line {}",

@@ -136,6 +136,7 @@ Accesses of one variable between two of a block (first, other, second):
 
 The run is not serialisable; from it alone the online rules find:
   in: 'increment' of t1 (line 4) between lines 5 and 6, by t2 line 8
+  after: 'increment' of t1 (line 4) between lines 5 and 6, by t2 line 9
 "
     );
     let json: serde_json::Value =

@@ -141,5 +141,7 @@ families! {
     atomic_branches: Shape { threads: (2, 3), atomics: true, branches: true, ordered: true, ..Shape::PLAIN }, [459, 309, 215, 213, 2];
     conditions: Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN }, [843, 594, 407, 406, 37];
     semaphores: Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN }, [822, 623, 456, 455, 6];
+    everything: Shape { race_free: true, ..Shape::EVERYTHING }, [171, 64, 54, 55, 5];
+    unordered_branches: Shape { threads: (2, 3), branches: true, tries: true, chains: true, ..Shape::PLAIN }, [687, 613, 416, 424, 10];
     barriers: Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN }, [855, 687, 494, 490, 11];
 }

@@ -94,7 +94,7 @@ impl Facts {
         let graph = Graph::new(&run.log, strict_waits);
         let mut facts = Facts { unserialisable: graph.cycle().is_some(), ..Facts::default() };
         facts.split = graph.blocks.iter().filter(|b| graph.splitter(b).is_some()).map(|block| block.place).collect();
-        facts.windows(&graph, strict_waits);
+        facts.windows(&graph);
         facts.stalled(program, run, &graph);
         facts.triples(&graph);
         facts.crossings(&graph);
@@ -126,18 +126,18 @@ impl Facts {
         self.misuses.extend(other.misuses);
     }
 
-    /// What a wait gives back is the section that began before it, unless waits are taken strictly: there it is.
-    fn windows(&mut self, graph: &Graph, strict_waits: bool) {
+    /// What a wait gives back is a section that began elsewhere: it goes by either place.
+    fn windows(&mut self, graph: &Graph) {
         let acquired = |operation: usize| acquired(graph.operations[operation].effect);
-        let begin = |at: usize| {
+        let places = |at: usize| {
             let Taken { place, effect } = graph.operations[at];
-            let Effect::Resumed { lock, .. } = effect else { return place };
             let is_begin = |other: &&Taken| {
                 other.place.thread == place.thread
-                    && matches!(other.effect, Effect::Acquired { lock: it, again: false, .. } if it == lock)
+                    && matches!((other.effect, effect),
+                        (Effect::Acquired { lock: begun, again: false, .. }, Effect::Resumed { lock, .. }) if begun == lock)
             };
-            let begun = graph.operations[..at].iter().rfind(is_begin).filter(|_| !strict_waits);
-            begun.map_or(place, |begun| begun.place)
+            let begun = graph.operations[..at].iter().rfind(is_begin).map(|begun| begun.place);
+            std::iter::once(place).chain(begun)
         };
         for block in &graph.blocks {
             let acquires: Vec<_> =
@@ -151,8 +151,12 @@ impl Facts {
                         && graph.operations[other].place.thread != block.place.thread
                         && (!culprit_shared || !(shared || also_shared))
                     {
-                        let (first, culprit, second) = (begin(first), begin(other), begin(second));
-                        self.windows.insert(SplitWindow { block: block.place, first, culprit, second });
+                        for first in places(first) {
+                            for culprit in places(other) {
+                                let window = |second| SplitWindow { block: block.place, first, culprit, second };
+                                self.windows.extend(places(second).map(window));
+                            }
+                        }
                     }
                 }
             }

@@ -79,6 +79,16 @@ pub struct Split {
     pub before: Operation,
 }
 
+/// How much the analysis remembers; for tests of its bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Footprint {
+    /// Components of a clock.
+    pub slots: usize,
+    /// Transactions that are remembered, and their clocks.
+    pub nodes: usize,
+    pub rows: usize,
+}
+
 /// The online analysis.
 pub struct Serial {
     config: Config,
@@ -129,6 +139,11 @@ impl Serial {
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    #[must_use]
+    pub fn footprint(&self) -> Footprint {
+        self.graph.footprint()
     }
 
     /// Takes the next event of the merged order. A block is told when it is split for the first time.

@@ -135,6 +135,34 @@ fn what_an_open_block_learns_reaches_those_that_came_after_it() {
 }
 
 #[test]
+fn what_an_open_block_learns_reaches_those_that_came_after_it_and_are_over() {
+    // Thread 1 comes after the open block of thread 2 and is over, then that block comes after the open block of thread 3.
+    let run = |is_over: bool| {
+        let mut run = Run::new();
+        run.begin(2).write(2, X).begin(1).read(1, X).write(1, Y).end(1).section(1, L);
+        run.begin(3).write(3, 0x3000).read(2, 0x3000);
+        if is_over {
+            run.end(2).section(2, L);
+        }
+        // Thread 4 comes after all of them.
+        run.read(4, Y).write(4, 0x4000).splits(&[]);
+        run.read(3, 0x4000).splits(&[9]);
+    };
+    run(false);
+    run(true);
+}
+
+#[test]
+fn what_is_over_learns_from_one_open_block_through_another_that_is_over() {
+    let mut run = Run::new();
+    run.begin(2).write(2, X).begin(1).read(1, X).write(1, Y).end(1).section(1, L);
+    run.begin(3).write(3, 0x3000).read(2, 0x3000).end(2).section(2, L);
+    // Thread 1 came after thread 2 and that after thread 3, which learns now of thread 4.
+    run.begin(4).write(4, 0x4000).read(3, 0x4000).splits(&[]);
+    run.read(4, Y).splits(&[16]);
+}
+
+#[test]
 fn a_cycle_can_go_through_operations_outside_blocks() {
     let mut run = Run::new();
     run.begin(1).write(1, X).read(2, X).write(2, Y).read(1, Y).splits(&[1]);
@@ -189,12 +217,12 @@ fn an_access_of_several_variables_comes_after_all_of_them_at_once() {
 
 #[test]
 fn atomic_operations_conflict_like_others() {
+    use Kind::{AtomicLoad, AtomicStore, AtomicUpdate};
     let between = |first: Kind, other: Kind, last: Kind| {
         let mut run = Run::new();
         run.begin(1).atomic(1, first, X).atomic(2, other, X).atomic(1, last, X).end(1);
         !run.splits.is_empty()
     };
-    use Kind::{AtomicLoad, AtomicStore, AtomicUpdate};
     assert!(between(AtomicLoad, AtomicUpdate, AtomicStore), "check, then act");
     assert!(between(AtomicLoad, AtomicStore, AtomicLoad));
     assert!(between(AtomicStore, AtomicLoad, AtomicStore));

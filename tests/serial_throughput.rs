@@ -188,6 +188,7 @@ fn measure_once(shape: Shape) -> (Duration, u64) {
     (time, memory("VmHWM:").saturating_sub(before))
 }
 
+#[expect(clippy::cast_precision_loss, reason = "nobody sees so many digits")]
 fn measure(shape: Shape) {
     let rounds: Vec<(Duration, u64)> = (0..ROUNDS).map(|_| measure_once(shape)).collect();
     let time = rounds.iter().map(|round| round.0).min().unwrap_or_default();

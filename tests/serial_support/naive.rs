@@ -250,11 +250,7 @@ fn comes_before(done: &Done, thread: ThreadId, operation: &Operation) -> bool {
             (*writes || *too) && !bytes.is_disjoint(others)
         }
         (Operation::Lock { lock, how }, Operation::Lock { lock: other, how: too }) => {
-            let conflict = match (how, too) {
-                (How::Exclusive, _) | (_, How::Exclusive) => true,
-                (How::Shared, How::Shared) | (How::Refused, How::Refused) => false,
-                (How::Shared, How::Refused) | (How::Refused, How::Shared) => true,
-            };
+            let conflict = how != too || *how == How::Exclusive;
             conflict && lock == other
         }
         (Operation::Signal(object), Operation::Await(other)) => object == other,

@@ -3,7 +3,7 @@
 #[path = "serial_support/naive.rs"]
 mod naive;
 
-use avmon::analysis::serial::{Config, Serial};
+use avmon::analysis::serial::{Config, Operation, Serial};
 use avmon::event::{Event, Kind, Mode, ThreadId, access, atomic, memory};
 use naive::Naive;
 
@@ -276,11 +276,13 @@ fn compare(run: &Run, config: Config) -> Result<bool, String> {
         if !split.contains(&told.block.pc) {
             return Err(format!("{told:?} is on no cycle"));
         }
-        let is = |operation: &avmon::analysis::serial::Operation| {
+        let is = |operation: &Operation| {
             let event = run.get((operation.pc as usize).wrapping_sub(1));
-            operation.pc == 0
-                || event
-                    .is_some_and(|(thread, event)| (*thread, event.kind()) == (operation.thread, Some(operation.kind)))
+            let names_it = event.is_some_and(|(thread, event)| {
+                (*thread, event.kind()) == (operation.thread, Some(operation.kind))
+                    && naive.block_at(operation.pc) == operation.block.map(|block| block.pc)
+            });
+            names_it || operation.kind == Kind::End
         };
         if !is(&told.operation) || !is(&told.before) || told.before.thread == told.operation.thread {
             return Err(format!("{told:?} names what was not there"));

@@ -159,7 +159,7 @@ fn what_is_over_learns_from_one_open_block_through_another_that_is_over() {
     run.begin(3).write(3, 0x3000).read(2, 0x3000).end(2).section(2, L);
     // Thread 1 came after thread 2 and that after thread 3, which learns now of thread 4.
     run.begin(4).write(4, 0x4000).read(3, 0x4000).splits(&[]);
-    run.read(4, Y).splits(&[16]);
+    run.read(4, Y).splits(&[15]);
 }
 
 #[test]

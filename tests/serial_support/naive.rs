@@ -34,6 +34,7 @@ struct Done {
     thread: ThreadId,
     operation: Operation,
     transaction: usize,
+    pc: u64,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -86,7 +87,7 @@ impl Naive {
                     self.after[other].insert(transaction);
                 }
             }
-            self.done.push(Done { thread, operation, transaction });
+            self.done.push(Done { thread, operation, transaction, pc: event.pc });
         }
         self.change(thread, event);
     }
@@ -97,6 +98,11 @@ impl Naive {
             self.after[*transaction].iter().any(|&next| next == *transaction || self.reaches(next, *transaction))
         };
         (0..self.after.len()).filter(on_cycle).filter_map(|transaction| self.begins[transaction]).collect()
+    }
+
+    /// Where the block begins that the operation at a code location is in.
+    pub fn block_at(&self, pc: u64) -> Option<u64> {
+        self.done.iter().find(|done| done.pc == pc).and_then(|done| self.begins[done.transaction])
     }
 
     fn reaches(&self, from: usize, to: usize) -> bool {

@@ -18,7 +18,7 @@
 //! a moment early or late, and conflicts with nothing. When events were lost, memory may have been freed among them and blocks ended: the thread's
 //! blocks end, and all variables and locks are new.
 //!
-//! **What it costs.** A variable or lock names the transactions of its last operations ([`graph`]), so an operation whose
+//! **What it costs.** A variable or lock names the transactions of its last operations (see `graph.rs`), so an operation whose
 //! thread knows these costs a comparison for each; another one a join of two clocks. Clocks have a component for each thread that is not known to be over when another
 //! one is created.
 
@@ -188,11 +188,7 @@ impl Serial {
                     self.graph.leave(slot);
                 }
             }
-            Kind::Fork => {
-                self.graph.fork(slot, event.object as ThreadId);
-                // The child may sit where another thread was.
-                self.current = None;
-            }
+            Kind::Fork => self.graph.fork(slot, event.object as ThreadId),
             Kind::Join => {
                 if let Some(last) = step.graph.join(slot, event.object as ThreadId) {
                     step.split_by(last);

@@ -20,6 +20,8 @@ enum Operation {
     Await(u64),
     Fork(ThreadId),
     Join(ThreadId),
+    /// A thread's first or last event.
+    Bound,
     Other,
 }
 
@@ -163,6 +165,7 @@ impl Naive {
             Some(Kind::Signal) => Operation::Signal(object),
             Some(Kind::Fork) => Operation::Fork(object as ThreadId),
             Some(Kind::Join) => Operation::Join(object as ThreadId),
+            Some(Kind::Start | Kind::End) => Operation::Bound,
             _ => Operation::Other,
         }
     }
@@ -249,8 +252,6 @@ impl Naive {
 fn comes_before(done: &Done, thread: ThreadId, operation: &Operation) -> bool {
     match (&done.operation, operation) {
         (Operation::Fork(child), _) if *child == thread => true,
-        // Also of a thread that did nothing.
-        (Operation::Fork(child), Operation::Join(same)) if child == same => true,
         (_, Operation::Join(child)) if *child == done.thread => true,
         (Operation::Access { writes, bytes }, Operation::Access { writes: too, bytes: others }) => {
             (*writes || *too) && !bytes.is_disjoint(others)

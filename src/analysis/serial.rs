@@ -18,7 +18,7 @@
 //! a moment early or late, and conflicts with nothing. When events were lost, memory may have been freed among them and blocks ended: the thread's
 //! blocks end, and all variables and locks are new.
 //!
-//! **What it costs.** A variable or lock names the transactions of its last operations ([`graph`]), so an operation whose
+//! **What it costs.** A variable or lock names the transactions of its last operations (see `graph.rs`), so an operation whose
 //! thread knows these costs a comparison for each; another one a join of two clocks. Clocks have a component for each thread that is not known to be over when another
 //! one is created.
 
@@ -79,6 +79,16 @@ pub struct Split {
     pub before: Operation,
 }
 
+/// How much the analysis remembers; for tests of its bounds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Footprint {
+    /// Components of a clock.
+    pub slots: usize,
+    /// Transactions that are remembered, and their clocks.
+    pub nodes: usize,
+    pub rows: usize,
+}
+
 /// The online analysis.
 pub struct Serial {
     config: Config,
@@ -131,6 +141,11 @@ impl Serial {
         self.lost
     }
 
+    #[must_use]
+    pub fn footprint(&self) -> Footprint {
+        self.graph.footprint()
+    }
+
     /// Takes the next event of the merged order. A block is told when it is split for the first time.
     #[inline]
     pub fn step(&mut self, thread: ThreadId, event: &Event, found: &mut dyn FnMut(Split)) {
@@ -173,11 +188,7 @@ impl Serial {
                     self.graph.leave(slot);
                 }
             }
-            Kind::Fork => {
-                self.graph.fork(slot, event.object as ThreadId);
-                // The child may sit where another thread was.
-                self.current = None;
-            }
+            Kind::Fork => self.graph.fork(slot, event.object as ThreadId),
             Kind::Join => {
                 if let Some(last) = step.graph.join(slot, event.object as ThreadId) {
                     step.split_by(last);

@@ -20,6 +20,8 @@ enum Operation {
     Await(u64),
     Fork(ThreadId),
     Join(ThreadId),
+    /// A thread's first or last event.
+    Bound,
     Other,
 }
 
@@ -34,6 +36,7 @@ struct Done {
     thread: ThreadId,
     operation: Operation,
     transaction: usize,
+    pc: u64,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -86,7 +89,7 @@ impl Naive {
                     self.after[other].insert(transaction);
                 }
             }
-            self.done.push(Done { thread, operation, transaction });
+            self.done.push(Done { thread, operation, transaction, pc: event.pc });
         }
         self.change(thread, event);
     }
@@ -97,6 +100,11 @@ impl Naive {
             self.after[*transaction].iter().any(|&next| next == *transaction || self.reaches(next, *transaction))
         };
         (0..self.after.len()).filter(on_cycle).filter_map(|transaction| self.begins[transaction]).collect()
+    }
+
+    /// Where the block begins that the operation at a code location is in.
+    pub fn block_at(&self, pc: u64) -> Option<u64> {
+        self.done.iter().find(|done| done.pc == pc).and_then(|done| self.begins[done.transaction])
     }
 
     fn reaches(&self, from: usize, to: usize) -> bool {
@@ -157,6 +165,7 @@ impl Naive {
             Some(Kind::Signal) => Operation::Signal(object),
             Some(Kind::Fork) => Operation::Fork(object as ThreadId),
             Some(Kind::Join) => Operation::Join(object as ThreadId),
+            Some(Kind::Start | Kind::End) => Operation::Bound,
             _ => Operation::Other,
         }
     }
@@ -243,18 +252,12 @@ impl Naive {
 fn comes_before(done: &Done, thread: ThreadId, operation: &Operation) -> bool {
     match (&done.operation, operation) {
         (Operation::Fork(child), _) if *child == thread => true,
-        // Also of a thread that did nothing.
-        (Operation::Fork(child), Operation::Join(same)) if child == same => true,
         (_, Operation::Join(child)) if *child == done.thread => true,
         (Operation::Access { writes, bytes }, Operation::Access { writes: too, bytes: others }) => {
             (*writes || *too) && !bytes.is_disjoint(others)
         }
         (Operation::Lock { lock, how }, Operation::Lock { lock: other, how: too }) => {
-            let conflict = match (how, too) {
-                (How::Exclusive, _) | (_, How::Exclusive) => true,
-                (How::Shared, How::Shared) | (How::Refused, How::Refused) => false,
-                (How::Shared, How::Refused) | (How::Refused, How::Shared) => true,
-            };
+            let conflict = how != too || *how == How::Exclusive;
             conflict && lock == other
         }
         (Operation::Signal(object), Operation::Await(other)) => object == other,

@@ -9,15 +9,15 @@
 //! - The row of a thread, that of its present node, is always complete: when an open block learns something, the rows of all
 //!   threads that know the block learn it too. Most blocks are known to nobody while they are open.
 //! - A node that its thread has left keeps the open blocks that it knew as its *sources*. What these know counts as known to it.
-//! - When a source has been left too, its row and its own sources take its place, which is done when somebody asks
-//!   ([`Graph::settle`]), and for all nodes when their number has doubled, so that no chain of old nodes is kept alive.
+//! - When a source has been left too, its row and its own sources take its place, as soon as somebody asks. Until then the node keeps
+//!   them. A chain of such sources has no two nodes of one thread, or it would be a part of a cycle: so it is short.
 //!
 //! **What one node may stand for.** Outside blocks every operation is a transaction of its own. One that learns nothing may share
 //! the node before it: whatever leads to it leads to that node already. A node of which no operation has been left anywhere
 //! can have no edge to others, so it may go on learning: whatever comes next, in a block or not, shares it.
 
-use super::Block;
 use super::rows::{Row, Rows};
+use super::{Block, Footprint};
 use crate::analysis::clock::Slot;
 use crate::event::{Kind, ThreadId};
 use rustc_hash::FxHashMap;
@@ -27,9 +27,6 @@ use rustc_hash::FxHashMap;
 pub struct NodeId(u32);
 
 const NO_NODE: NodeId = NodeId(u32::MAX);
-
-/// Nodes below which it does not pay to look for what can be forgotten.
-const FEW: usize = 16;
 
 /// An operation that later ones may conflict with. Every copy is counted in its node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,8 +107,6 @@ pub struct Graph {
     by_id: FxHashMap<ThreadId, Slot>,
     /// Slots of open blocks that other threads know.
     known: Vec<Slot>,
-    /// Number of nodes at which to look for what can be forgotten.
-    crowded: usize,
     /// Room for the walks over nodes.
     path: Vec<NodeId>,
     doomed: Vec<NodeId>,
@@ -133,6 +128,11 @@ impl Graph {
 
     pub fn slots(&self) -> usize {
         self.threads.len()
+    }
+
+    pub fn footprint(&self) -> Footprint {
+        let nodes = self.nodes.len() - self.unused.len();
+        Footprint { slots: self.slots(), nodes, rows: self.rows.alive() }
     }
 
     /// Whether a mark names the present node of a thread.
@@ -309,9 +309,6 @@ impl Graph {
     }
 
     fn name_first(&mut self, slot: Slot) -> NodeId {
-        if self.nodes.len() - self.unused.len() >= self.crowded {
-            self.settle_all();
-        }
         let thread = &mut self.threads[slot as usize];
         let (present, index, row) = (true, thread.index, thread.row);
         let (thread_id, block) = (thread.id, thread.block);
@@ -449,17 +446,6 @@ impl Graph {
         }
         self.nodes[node.0 as usize].sources = sources;
         self.nodes[node.0 as usize].row = row;
-    }
-
-    #[cold]
-    fn settle_all(&mut self) {
-        for at in 0..self.nodes.len() {
-            let node = NodeId(at as u32);
-            if self.refs[at] > 0 {
-                self.settle(node);
-            }
-        }
-        self.crowded = FEW.max(2 * (self.nodes.len() - self.unused.len()));
     }
 
     /// One reference less. Whether that was the last.

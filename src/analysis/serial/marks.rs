@@ -71,7 +71,9 @@ impl Marks {
         let mut table = NO_TABLE;
         if self.table != NO_TABLE {
             let marks = tables.tables[self.table as usize].clone();
-            marks.iter().for_each(|&mark| graph.keep(mark));
+            for &mark in &marks {
+                graph.keep(mark);
+            }
             table = tables.take(0);
             tables.tables[table as usize] = marks;
         }

@@ -15,7 +15,7 @@ type Page = [u32; PAGE as usize];
 pub struct Pages {
     /// Where each page is, by address.
     places: FxHashMap<u64, u32>,
-    pages: Vec<Page>,
+    content: Vec<Page>,
     /// The last one that was asked for.
     last: Option<(u64, u32)>,
 }
@@ -28,14 +28,14 @@ impl Pages {
             Some((last, place)) if last == number => place,
             _ => self.place(number),
         };
-        &mut self.pages[place as usize][(cell % PAGE) as usize]
+        &mut self.content[place as usize][(cell % PAGE) as usize]
     }
 
     #[inline]
     fn place(&mut self, number: u64) -> u32 {
         let place = *self.places.entry(number).or_insert_with(|| {
-            self.pages.push([NO_PIECE; PAGE as usize]);
-            self.pages.len() as u32 - 1
+            self.content.push([NO_PIECE; PAGE as usize]);
+            self.content.len() as u32 - 1
         });
         self.last = Some((number, place));
         place
@@ -46,7 +46,7 @@ impl Pages {
         let numbers = cells.start() / PAGE..=cells.end() / PAGE;
         let mut found = Vec::new();
         let mut look_into = |number: u64, place: u32| {
-            let page = &self.pages[place as usize];
+            let page = &self.content[place as usize];
             let used = (number * PAGE..).zip(page).filter(|(_, piece)| **piece != NO_PIECE);
             found.extend(used.map(|(cell, _)| cell).filter(|cell| cells.contains(cell)));
         };

@@ -98,6 +98,11 @@ impl Rows {
         }
     }
 
+    /// Rows that have an owner.
+    pub fn alive(&self) -> usize {
+        self.owners.len() - self.unused.len()
+    }
+
     #[inline]
     fn start(&self, row: Row) -> usize {
         row.0 as usize * self.width

@@ -46,9 +46,6 @@
 #pragma GCC diagnostic ignored "-Wbool-compare"
 #endif
 
-/* How the program ends. */
-enum { DONE = 0, ASSERTION_FAILED = 1, WRONG_ARGUMENT = 2, DEADLOCK = 3, ORDER_NOT_KEPT = 4, NO_THREAD = 5 };
-
 /* Without progress for so long, the order cannot be kept. */
 enum { MOST_SECONDS = 10 };
 

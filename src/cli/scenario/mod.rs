@@ -9,9 +9,14 @@ use crate::scenario::tree::{Position, Scenario, ThreadIndex};
 use clap::Subcommand;
 use std::path::Path;
 
+const EXAMPLES: &str = "\
+Examples:
+  avmon scenario build bank.scn          makes ./bank, a real program that runs in the written order
+  avmon help scenario build              all about one command";
+
 /// Work with scenarios: small concurrent programs in a language of their own
 #[derive(clap::Args, Debug)]
-#[command(subcommand_required = true, arg_required_else_help = true)]
+#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct ScenarioCommand {
     #[command(subcommand)]
     command: Command,

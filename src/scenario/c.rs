@@ -338,14 +338,13 @@ impl Writer<'_> {
     fn values(&mut self) -> fmt::Result {
         writeln!(self.text, "UNSEEN static void print_values(void) {{")?;
         for object in &self.scenario.objects {
-            let (plain, here) = (&object.name, name(&object.name));
-            match object.kind {
-                ObjectKind::Variable(_) => writeln!(self.text, "    printf(\"{plain} = %ld\\n\", {here});")?,
-                ObjectKind::Atomic(_) => {
-                    writeln!(self.text, "    printf(\"{plain} = %ld\\n\", atomic_load(&{here}));")?
-                }
-                _ => {}
-            }
+            let here = name(&object.name);
+            let value = match object.kind {
+                ObjectKind::Variable(_) => here,
+                ObjectKind::Atomic(_) => format!("atomic_load(&{here})"),
+                _ => continue,
+            };
+            writeln!(self.text, "    printf(\"{} = %ld\\n\", {value});", object.name)?;
         }
         writeln!(self.text, "}}\n")
     }

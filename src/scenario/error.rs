@@ -2,10 +2,10 @@
 
 use super::tree::Position;
 use super::words::{Declares, Does};
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 /// An article before a word, for the messages.
-fn with_article(word: &str) -> String {
+pub(super) fn with_article(word: &str) -> String {
     let article = if word.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
     format!("{article} {word}")
 }
@@ -123,12 +123,12 @@ impl Errors {
         let lines: Vec<&str> = text.lines().collect();
         let mut result = String::new();
         for Error { kind, at, width } in &self.first {
-            result += &format!("{path}:{}:{}: {kind}\n", at.line, at.column);
+            let _ = writeln!(result, "{path}:{}:{}: {kind}", at.line, at.column);
             let line = lines.get((at.line as usize).saturating_sub(1)).copied().unwrap_or("");
             result += &pointed_at(line, at.column as usize, *width as usize);
         }
         if self.more > 0 {
-            result += &format!("{path}: {} more\n", self.more);
+            let _ = writeln!(result, "{path}: and {} more errors", self.more);
         }
         result
     }

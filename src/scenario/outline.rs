@@ -41,7 +41,8 @@ impl<'a> Outline<'a> {
         let mut at_step = true;
         while let Some((&token, after)) = rest.split_first() {
             rest = after;
-            let is_name = matches!(token.kind, Kind::Word | Kind::Number);
+            // Something that was meant as a name begins a thread too, or its steps would seem to be in none.
+            let is_name = matches!(token.kind, Kind::Word | Kind::Number | Kind::Bad);
             if at_step && is_name && after.first().is_some_and(|next| next.is(":")) {
                 rest = &after[1..];
                 current = Some((turns, outline.header(token, errors)));
@@ -52,7 +53,7 @@ impl<'a> Outline<'a> {
                     outline.declarations(word, &after[..=length], errors);
                 } else {
                     errors.push(token.error(ErrorKind::LateDeclaration { word: word.text() }));
-                    // Not to be told of each use as well. Only one mistake was made.
+                    // The names count all the same: the mistake is told once, and not at each use.
                     outline.declarations(word, &after[..=length], &mut Vec::new());
                 }
                 rest = &after[length..];
@@ -114,7 +115,7 @@ impl<'a> Outline<'a> {
     fn declarations(&mut self, word: Declares, line: &[Token<'a>], errors: &mut Vec<Error>) {
         let mut line = Line { rest: line };
         loop {
-            match self.declaration(word, &mut line) {
+            match line.declaration(word) {
                 Ok((token, kind)) => {
                     let object = self.objects.len();
                     if self.is_free(&token, errors) {
@@ -137,28 +138,6 @@ impl<'a> Outline<'a> {
         }
     }
 
-    fn declaration(&self, word: Declares, line: &mut Line<'_, 'a>) -> Result<(Token<'a>, ObjectKind), Option<Error>> {
-        let name = line.next();
-        if name.kind != Kind::Word {
-            return Err(unexpected("a name", &name));
-        }
-        let kind = match word {
-            Declares::Lock => ObjectKind::Lock,
-            Declares::Recursive => ObjectKind::Recursive,
-            Declares::RwLock => ObjectKind::RwLock,
-            Declares::Condition => ObjectKind::Condition,
-            Declares::Barrier => ObjectKind::Barrier(line.count("the size of a barrier", 1, MOST_THREADS as i64)?),
-            Declares::Semaphore if line.is_at_number() => {
-                // What a C semaphore can hold.
-                ObjectKind::Semaphore(line.count("the value of a semaphore", 0, i64::from(i32::MAX))?)
-            }
-            Declares::Semaphore => ObjectKind::Semaphore(0),
-            Declares::Variable => ObjectKind::Variable(line.first_value()?),
-            Declares::Atomic => ObjectKind::Atomic(line.first_value()?),
-        };
-        Ok((name, kind))
-    }
-
     /// Completes the message about an unknown name by the known one that is nearest to it.
     pub fn suggest(&self, error: &mut Error, threads: &[Thread]) {
         let known = |is_thread| {
@@ -174,7 +153,12 @@ impl<'a> Outline<'a> {
                 *nearest = closest_to(name, own.map(String::as_str));
             }
             ErrorKind::UnknownStep { word, nearest } => {
-                *nearest = closest_to(word, Does::ALL.iter().map(|word| word.text()));
+                // Most steps are short for something: `wr` for write.
+                let short = Does::ALL.iter().map(|step| step.text()).filter(|step| word.starts_with(step));
+                *nearest = short
+                    .max_by_key(|step| step.len())
+                    .map(str::to_owned)
+                    .or_else(|| closest_to(word, Does::ALL.iter().map(|step| step.text())));
             }
             ErrorKind::UnknownDeclaration { word, nearest } => {
                 *nearest = closest_to(word, Declares::ALL.iter().map(|word| word.text()));
@@ -229,6 +213,29 @@ struct Line<'t, 'a> {
 }
 
 impl<'a> Line<'_, 'a> {
+    /// A name and what belongs to it.
+    fn declaration(&mut self, word: Declares) -> Result<(Token<'a>, ObjectKind), Option<Error>> {
+        let name = self.next();
+        if name.kind != Kind::Word {
+            return Err(unexpected("a name", &name));
+        }
+        let kind = match word {
+            Declares::Lock => ObjectKind::Lock,
+            Declares::Recursive => ObjectKind::Recursive,
+            Declares::RwLock => ObjectKind::RwLock,
+            Declares::Condition => ObjectKind::Condition,
+            Declares::Barrier => ObjectKind::Barrier(self.count("the size of a barrier", 1, MOST_THREADS as i64)?),
+            Declares::Semaphore if self.is_at_number() => {
+                // What a C semaphore can hold.
+                ObjectKind::Semaphore(self.count("the value of a semaphore", 0, i64::from(i32::MAX))?)
+            }
+            Declares::Semaphore => ObjectKind::Semaphore(0),
+            Declares::Variable => ObjectKind::Variable(self.first_value()?),
+            Declares::Atomic => ObjectKind::Atomic(self.first_value()?),
+        };
+        Ok((name, kind))
+    }
+
     /// The end of the line stays.
     fn next(&mut self) -> Token<'a> {
         let token = self.rest[0];

@@ -1,7 +1,7 @@
 //! The second pass: the steps of each thread.
 
 use super::check::{self, Start};
-use super::error::{Error, ErrorKind, Errors, list};
+use super::error::{Error, ErrorKind, Errors, list, with_article};
 use super::lexer::{self, Kind, Token};
 use super::outline::{Named, Outline, ThreadText, number, unexpected};
 use super::tree::{Action, ObjectId, Operator, Register, Scenario, Step, Thread, ThreadIndex, Turn, Value};
@@ -268,7 +268,7 @@ impl<'a> Parser<'_, 'a> {
             if fits.contains(&kind) {
                 return Ok(object);
             }
-            hint = format!(" (steps of a {}: {})", kind.noun(), list(kind.steps().map(Does::text)));
+            hint = format!(" (steps of {}: {})", with_article(kind.noun()), list(kind.steps().map(Does::text)));
         }
         let needs = fits.iter().map(|kind| kind.noun()).collect::<Vec<_>>().join(" or ");
         self.tell(&token, ErrorKind::WrongKind { name, what: self.outline.what(named), step, needs, hint })

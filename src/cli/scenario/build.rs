@@ -77,7 +77,7 @@ impl Build {
                 output.display()
             )
         };
-        super::super::print((told + &ending(&source, &machine, &run)).as_bytes())
+        crate::cli::print((told + &ending(&source, &machine, &run)).as_bytes())
     }
 
     fn output(&self) -> Result<PathBuf, Failure> {

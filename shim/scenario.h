@@ -46,9 +46,6 @@
 #pragma GCC diagnostic ignored "-Wbool-compare"
 #endif
 
-/* How the program ends. */
-enum { DONE = 0, ASSERTION_FAILED = 1, WRONG_ARGUMENT = 2, DEADLOCK = 3, ORDER_NOT_KEPT = 4, NO_THREAD = 5 };
-
 /* Without progress for so long, the order cannot be kept. */
 enum { MOST_SECONDS = 10 };
 
@@ -100,13 +97,12 @@ static struct {
 
 UNSEEN static unsigned value_of(unsigned *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
-UNSEEN static void leave(int status) {
-    static unsigned is_left;
-    fflush(stdout);
-    if (__atomic_exchange_n(&is_left, 1, __ATOMIC_ACQ_REL) == 0)
-        exit(status);
-    for (;;)
-        pause();
+/* Whoever comes first ends the program, and has its say alone. */
+UNSEEN static void begin_end(void) {
+    static unsigned is_ending;
+    if (__atomic_exchange_n(&is_ending, 1, __ATOMIC_ACQ_REL) != 0)
+        for (;;)
+            pause();
 }
 
 UNSEEN static time_t seconds(void) {
@@ -126,13 +122,14 @@ UNSEEN static void rest(unsigned *rounds) {
 
 UNSEEN static void order_is_not_kept(unsigned done) {
     const struct turn *turn = &scenario->order[done];
+    begin_end();
     fprintf(stderr, "scenario: %s waits at %s:%u", scenario->threads[me.index], scenario->file, me.line);
     if (done < scenario->steps)
         fprintf(stderr, " for step %u of the order, which does not come to its end: %s at %s:%u\n", done + 1,
                 scenario->threads[turn->thread], scenario->file, turn->line);
     else
         fprintf(stderr, ", and the order is at its end\n");
-    leave(ORDER_NOT_KEPT);
+    exit(ORDER_NOT_KEPT);
 }
 
 /* A real wake-up may choose another sleeper than the scenario does, and lets it take the mutex at once. So whoever sleeps
@@ -263,8 +260,9 @@ UNSEEN static pthread_t handle_of(struct thread *thread) {
 }
 
 UNSEEN static void no_thread(void) {
+    begin_end();
     fprintf(stderr, "scenario: a thread cannot be created\n");
-    leave(NO_THREAD);
+    exit(NO_THREAD);
 }
 
 UNSEEN static void assertion_failed(const char *text) {
@@ -295,7 +293,7 @@ UNSEEN static void begin(const struct scenario *of, int count, char **arguments)
                     "  free    let the threads run as they like, not in the order of the scenario\n"
                     "  values  print the variables at the end\n",
                     arguments[0]);
-            leave(WRONG_ARGUMENT);
+            exit(WRONG_ARGUMENT);
         }
     }
     memset(&action, 0, sizeof action);
@@ -313,10 +311,11 @@ UNSEEN static void end_in_deadlock(void (*print_values)(void)) {
         return;
     while (value_of(&now) < scenario->steps || value_of(&settled) < scenario->begin)
         rest(&rounds);
+    begin_end();
     fprintf(stderr, "scenario: all steps of the order are done; these threads can never go on: %s\n", scenario->stuck);
     if (shows_values)
         print_values();
-    leave(DEADLOCK);
+    exit(DEADLOCK);
 }
 
 /* Nobody is left who could start or join another thread. */

@@ -100,6 +100,13 @@ fn scenario_words() {
     is_up_to_date("docs/scenarios.md", "steps", &table(["step", "what it does"], rows), str::to_owned);
 }
 
+#[test]
+fn scenario_statuses() {
+    let meanings = avmon::scenario::c::STATUSES.iter().map(|(_, meaning)| (*meaning).to_owned());
+    let rows = meanings.enumerate().map(|(status, meaning)| [status.to_string(), meaning]);
+    is_up_to_date("docs/scenarios.md", "statuses", &table(["status", "meaning"], rows), str::to_owned);
+}
+
 const APP: &str = "
 #include <pthread.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -28,6 +28,7 @@ fn every_help_ends_with_examples() {
         "cc",
         "c++",
         "flags",
+        "scenario",
         "demo",
         "doctor",
         "options",

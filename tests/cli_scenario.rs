@@ -190,12 +190,27 @@ fn nothing_found_is_success() {
 
 #[test]
 fn a_limit_is_told() {
-    let many = (0..6).map(|thread| format!("t{thread}: {}\n", "add a 1\n".repeat(6))).collect::<String>();
-    let told = run(&format!("atomic a\n{many}"), &["--limit", "1000"]);
+    let threads: Vec<String> = (0..6).map(|thread| format!("t{thread}: {}", "add a 1\n".repeat(6))).collect();
+    let told = run(&format!("atomic a\n{}", threads.concat()), &["--limit", "1000"]);
     assert_eq!(told.code, Some(0));
-    assert!(told.stderr.contains("warning: gave up after 1,000 steps"), "{}", told.stderr);
+    assert!(told.stderr.contains("warning: stopped after 1,000 steps; --limit allows more."), "{}", told.stderr);
     // 36! / 6!^6, which is more than 64 bits hold.
     assert!(told.stdout.contains("2670177736637149247308800 interleavings"), "{}", told.stdout);
+}
+
+#[test]
+fn runs_that_are_too_long_are_told() {
+    let loops = "while 1 max 1000 {\nn = 0\nwhile n < 30 max 1000 {\nwr y; n = n + 1\n}\n}\n";
+    let told = run(&format!("var y\nt1: {loops}"), &[]);
+    assert_eq!((told.code, told.stdout.as_str()), (Some(125), ""));
+    assert!(told.stderr.contains("takes more than 20000 steps in this order; let its loops end earlier"), "{told:?}");
+    // In the written order this one is short.
+    let told = run(&format!("var x, y\nt1: wr x\nt2: is_set = rd x\nif !is_set {{\n{loops}}}\n"), &[]);
+    assert_eq!(told.code, Some(0));
+    assert!(
+        told.stderr.contains("warning: runs of more than 20,000 steps were left out; let loops end earlier."),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn family(name: &str, shape: Shape, expected: Figures) {
 }
 
 /// What a family shows with the usual scenarios. Truth alone does not see that a rule finds nothing any more.
-#[derive(PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Figures {
     violable: u64,
     reports: u64,

@@ -15,11 +15,11 @@ use avmon::report::json::Record;
 use avmon::scenario::events::place_of;
 use avmon::scenario::explore::{Search, explore};
 use avmon::scenario::machine::{Effect, Machine};
-use avmon::scenario::parse;
 use avmon::scenario::program::Program;
 use avmon::scenario::run::Run;
-use avmon::scenario::tree::{ObjectKind, Scenario};
+use avmon::scenario::tree::{ObjectKind, Operator, Scenario};
 use avmon::scenario::wakings;
+use avmon::scenario::{MOST_OPERATORS, parse};
 use common::BLOCKS;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -36,7 +36,7 @@ use support::run::{End, Outcome, run};
 
 /// Random scenarios of each family.
 const CASES: usize = 6;
-/// Every so many programs are also made by clang, and are also run without an order.
+/// Every so many programs are made by clang.
 const CLANG: usize = 4;
 /// Steps of the search after which nobody knows whether a scenario can hang.
 const MOST_STEPS: u64 = 20_000;
@@ -49,11 +49,33 @@ fn case_count() -> usize {
 }
 
 /// Something to build: a scenario as text, and the order to build it in.
+#[derive(Debug)]
 struct Task {
     name: String,
     text: String,
-    seed: Option<u64>,
+    order: Order,
     is_clang: bool,
+}
+
+#[derive(Debug)]
+enum Order {
+    Written,
+    Seed(u64),
+    Given(&'static str),
+}
+
+impl Order {
+    fn run(&self, scenario: &Scenario, machine: &Machine<'_>) -> Run {
+        match *self {
+            Order::Written => machine.run_as_written(),
+            Order::Seed(seed) => machine.run_at_random(seed),
+            Order::Given(names) => {
+                let index = |name: &str| scenario.threads.iter().position(|thread| thread.name == name);
+                let order: Vec<usize> = names.split(' ').filter_map(index).collect();
+                machine.run_in_order(&order).expect("an order that can be kept")
+            }
+        }
+    }
 }
 
 /// The kind of a finding, and the lines of its block, both acquires and the culprit.
@@ -176,9 +198,11 @@ fn make(task: &Task, home: &Path) -> Result<PathBuf, String> {
     if task.is_clang {
         command.args(["--compiler", "clang"]);
     }
-    if let Some(seed) = task.seed {
-        command.args(["--seed", &seed.to_string()]);
-    }
+    match task.order {
+        Order::Written => &mut command,
+        Order::Seed(seed) => command.args(["--seed", &seed.to_string()]),
+        Order::Given(names) => command.args(["--order", names]),
+    };
     let built = run(&mut command)?;
     if built.end == End::Exit(0) && built.stderr.is_empty() { Ok(program) } else { Err(built.to_string()) }
 }
@@ -232,10 +256,7 @@ fn check(task: &Task, tally: &Mutex<Tally>) -> Result<(), String> {
     let scenario = parse(&task.text).map_err(|errors| errors.render("case.scn", &task.text))?;
     let program = Program::new(&scenario);
     let machine = Machine::new(&program);
-    let ran = match task.seed {
-        Some(seed) => machine.run_at_random(seed),
-        None => machine.run_as_written(),
-    };
+    let ran = task.order.run(&scenario, &machine);
     if wakings::first_held(&machine, &ran).is_some() {
         tally.lock().unwrap().unkept += 1;
         return Ok(());
@@ -304,11 +325,11 @@ fn check_all(name: &str, tasks: &[Task]) {
                 loop {
                     let Some(task) = queue.lock().unwrap().next() else { return };
                     if let Err(failure) = check(task, &tally) {
-                        let Task { name, text, seed, is_clang } = task;
+                        let Task { name, text, order, is_clang } = task;
                         failures
                             .lock()
                             .unwrap()
-                            .push(format!("{name}, seed {seed:?}, clang {is_clang}: {failure}\n{text}"));
+                            .push(format!("{name}, {order:?}, clang {is_clang}: {failure}\n{text}"));
                     }
                 }
             });
@@ -332,7 +353,7 @@ fn examples() {
     let task = |(number, path): (usize, &PathBuf)| Task {
         name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         text: std::fs::read_to_string(path).expect("a readable example"),
-        seed: None,
+        order: Order::Written,
         is_clang: number % CLANG == 0,
     };
     let tasks: Vec<Task> = paths.iter().enumerate().map(task).collect();
@@ -362,8 +383,327 @@ fn random_scenarios() {
         for number in 0..case_count() {
             let case = cases(*shape).new_tree(&mut runner).expect("a scenario").current();
             let (name, text) = (format!("{name} {number}"), case.scenario.to_string());
-            tasks.push(Task { name, text, seed: Some(case.seed), is_clang: number % CLANG == 1 });
+            tasks.push(Task { name, text, order: Order::Seed(case.seed), is_clang: number % CLANG == 1 });
         }
     }
     check_all("random scenarios", &tasks);
+}
+
+/// Builds, with both compilers, what finds nothing.
+#[track_caller]
+fn check_by_both(text: &str, order: impl Fn() -> Order) {
+    for is_clang in [false, true] {
+        let task = Task { name: String::new(), text: text.to_owned(), order: order(), is_clang };
+        let tally = Mutex::default();
+        check(&task, &tally).unwrap_or_else(|failure| panic!("clang {is_clang}: {failure}"));
+        assert_eq!(tally.into_inner().unwrap().programs, 1, "it was not run");
+    }
+}
+
+#[test]
+fn arithmetic() {
+    const NUMBERS: [i64; 7] = [i64::MIN, -7, -1, 0, 1, 3, i64::MAX];
+    let mut text = String::from("var ");
+    let names: Vec<String> = (0..Operator::ALL.len()).map(|number| format!("x{number}")).collect();
+    let _ = writeln!(text, "{}, y\nt1: a = 0", names.join(", "));
+    for (name, operator) in names.iter().zip(Operator::ALL) {
+        let _ = writeln!(text, "all = 0");
+        for (left, right) in NUMBERS.into_iter().flat_map(|left| NUMBERS.map(|right| (left, right))) {
+            // In registers, so that the compiler is not asked to do it.
+            let _ = writeln!(text, "a = {left}\nb = {right}\nall = all * 31 + (a {} b)", operator.text());
+        }
+        let _ = writeln!(text, "wr {name} all");
+    }
+    for value in NUMBERS {
+        let _ = writeln!(text, "a = {value}\nall = all * 31 + -a * 3 + !a - {value}");
+    }
+    let _ = writeln!(text, "wr y all\nassert all == 1\nassert -a < 0 && !!a\nassert a % 2 == 0");
+    check_by_both(&text, || Order::Written);
+}
+
+#[test]
+fn sleepers_go_on_in_any_order() {
+    let text = "\
+lock m
+cond c
+var turn, first, second, third
+
+t1: acq m; wait c m; r = rd turn; wr turn r + 1; wr first r; rel m
+t2: acq m; wait c m; r = rd turn; wr turn r + 1; wr second r; rel m
+t3: acq m; wait c m; r = rd turn; wr turn r + 1; wr third r; rel m
+waker: acq m; broadcast c; rel m; acq m; rd turn; rel m
+other: signal c; signal c; signal c
+";
+    for order in [
+        // All are woken at once, and others use the lock before the first goes on.
+        "t1 t1 t2 t2 t3 t3 waker waker waker waker waker waker t3 t3 t3 t3 t3 t1 t1 t1 t1 t1 t2",
+        "t1 t1 t2 t2 t3 t3 waker waker waker t2 t2 t2 t2 t2 waker waker waker t1 t1 t1 t1 t1 t3",
+        // One after another, none of them asleep longest.
+        "t3 t3 t2 t2 t1 t1 other other t2 t2 t2 t2 t2 other t1 t1 t1 t1 t1 t3 t3",
+    ] {
+        check_by_both(text, || Order::Given(order));
+    }
+}
+
+#[test]
+fn barriers_are_passed_again() {
+    let text = "\
+barrier b 2
+var x, y
+
+t1: wait b
+    wr x 1
+    wait b
+    r = rd y
+    wr x r + 10
+    wait b
+t2: wait b
+    wr y 2
+    wait b
+    wait b
+    r = rd x
+    wr y r
+";
+    check_by_both(text, || Order::Written);
+    for seed in 0..4 {
+        check_by_both(text, || Order::Seed(seed));
+    }
+}
+
+/// Names that C, its library and the program's own fixed part know, values that say nothing, and one that is as long as it may be.
+fn odd_text() -> String {
+    let deep = |open: &str, close: &str| open.repeat(MOST_OPERATORS / 2) + "r" + &close.repeat(MOST_OPERATORS / 2);
+    format!(
+        "\
+lock int, errno, unused_lock
+recursive again
+rwlock printf
+cond NULL
+barrier plan 1, arrived 2
+semaphore sem_wait 1
+var order, linux, scenario = -9223372036854775808
+atomic atomic_load = 9223372036854775807
+
+main: r = 1
+    r = r
+    if r == r {{ wr linux r && 5 }}
+    assert (r == 1) == 5
+    assert !r == 0
+    wr order {}
+    wr order {}
+    acq int; acq errno; rel errno; rel int
+    begin return; begin; end; end
+    t = try again; t = try sem_wait; t = rtry printf
+    r = add atomic_load 1
+    r = cas atomic_load 5 -1
+    wait plan
+    fork 1
+    fork never
+1: r = rd scenario
+    while 1 max 2 {{ while r max 3 {{ r = r / -1; rd order }} }}
+    if r > 5 {{ join never }}
+never:
+",
+        deep("(0 - ", ")"),
+        deep("(r || ", ")"),
+    )
+}
+
+#[test]
+fn the_text_alone_compiles_anywhere_without_warnings() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("odd.scn"), odd_text()).unwrap();
+    let built =
+        run(recording::avmon(&["scenario", "build", "odd.scn", "-o", "odd.c"]).current_dir(home.path())).unwrap();
+    assert_eq!(built.end, End::Exit(0), "{built}");
+    assert_eq!(built.stdout, "odd.c: compile it with 'avmon cc -O1 -pthread odd.c -o PROGRAM'\n");
+    for compiler in ["gcc", "clang"] {
+        for level in ["-O0", "-O2"] {
+            let flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", level, "-pthread", "odd.c", "-o", "odd"];
+            let compiled = run(Command::new(compiler).args(flags).current_dir(home.path())).unwrap();
+            assert_eq!(compiled.end, End::Exit(0), "{compiler} {level}: {compiled}");
+        }
+    }
+    check_by_both(&odd_text(), || Order::Written);
+}
+
+/// Builds and runs, and returns what was said in both.
+fn both(home: &Path, text: &str, flags: &[&str], arguments: &[&str]) -> (Outcome, Outcome) {
+    std::fs::write(home.join("case.scn"), text).unwrap();
+    let arguments_of_build = [&["scenario", "build", "case.scn"], flags].concat();
+    let built = run(recording::avmon(&arguments_of_build).current_dir(home)).unwrap();
+    let ran = run(Command::new(home.join("case")).args(arguments).current_dir(home)).unwrap();
+    (built, ran)
+}
+
+const DEADLOCK: &str = "lock m, n\nvar x\n\nt1: acq m\n    wr x 7\nt2: acq n\nt1: acq n\nt2: acq m\n";
+
+#[test]
+fn a_deadlock_is_told_twice() {
+    let home = tempfile::tempdir().unwrap();
+    let (built, ran) = both(home.path(), DEADLOCK, &[], &["values"]);
+    let stuck = "t1 at case.scn:7, t2 at case.scn:8";
+    let told = format!(
+        "case: run it with 'avmon run -- ./case', or without its order with './case free'\n\
+         the order ends in a deadlock: {stuck}; the program says so and ends there, and may hang without its order\n"
+    );
+    assert_eq!((built.end, built.stdout.as_str()), (End::Exit(0), told.as_str()));
+    let told = format!("scenario: all steps of the order are done; these threads can never go on: {stuck}\n");
+    assert_eq!((ran.end, ran.stdout.as_str(), ran.stderr.as_str()), (End::Exit(3), "x = 7\n", told.as_str()));
+}
+
+#[test]
+fn another_argument_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let (_, ran) = both(home.path(), DEADLOCK, &["--seed", "1"], &["fre"]);
+    assert_eq!(ran.end, End::Exit(2));
+    assert!(ran.stderr.contains("[free] [values]"), "{ran}");
+}
+
+/// What cannot happen to a program that was built for its order, and would not be noticed otherwise.
+#[test]
+fn an_order_that_is_not_kept_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("case.scn"), "lock m\n\nt1: acq m\nt1: rel m\nt2: acq m\nt2: rel m\n").unwrap();
+    let built =
+        run(recording::avmon(&["scenario", "build", "case.scn", "-o", "case.c"]).current_dir(home.path())).unwrap();
+    assert_eq!(built.end, End::Exit(0), "{built}");
+    let text = std::fs::read_to_string(home.path().join("case.c")).unwrap();
+    let order = "{0, 3}, {0, 4}, {1, 5}, {1, 6},";
+    assert!(text.contains(order), "{text}");
+    let text = text.replace(order, "{0, 3}, {1, 5}, {0, 4}, {1, 6},").replace("MOST_SECONDS = 10", "MOST_SECONDS = 1");
+    std::fs::write(home.path().join("case.c"), text).unwrap();
+    let compiled =
+        run(Command::new("gcc").args(["-pthread", "case.c", "-o", "case"]).current_dir(home.path())).unwrap();
+    assert_eq!(compiled.end, End::Exit(0), "{compiled}");
+    let ran = run(Command::new(home.path().join("case")).current_dir(home.path())).unwrap();
+    let told =
+        "scenario: t1 waits at case.scn:4 for step 2 of the order, which does not come to its end: t2 at case.scn:5\n";
+    assert_eq!((ran.end, ran.stderr.as_str()), (End::Exit(4), told));
+}
+
+/// Asserts that nothing is built, and why.
+#[track_caller]
+fn refuses(text: &str, flags: &[&str], code: i32, says: &str) {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("case.scn"), text).unwrap();
+    let arguments = [&["scenario", "build", "case.scn"], flags].concat();
+    let built = run(recording::avmon(&arguments).current_dir(home.path()).env_remove("AVMON_CC")).unwrap();
+    assert_eq!(built.end, End::Exit(code), "{built}");
+    assert!(built.stderr.starts_with("avmon: error: ") && built.stderr.contains(says), "no {says:?} in {built}");
+    assert!(!home.path().join("case").exists());
+}
+
+#[test]
+fn mistakes_are_told() {
+    let cannot = "--order: step 3 cannot be taken: ";
+    refuses(
+        "lok m\n",
+        &[],
+        125,
+        "case.scn is no scenario:\ncase.scn:1:1: 'lok' declares nothing; did you mean 'lock'?\n    lok m\n    ^~~\n",
+    );
+    refuses("lock m\nt1: rel m\n", &[], 125, "case.scn:2:5: in this order the lock is not held here");
+    refuses(
+        "rwlock l\nt1: racq l; racq l\n",
+        &[],
+        125,
+        "case.scn:2:13: in this order the lock is held for reading already",
+    );
+    refuses(
+        "t1: while 1 max 1000 { while 1 max 1000 { } }\n",
+        &[],
+        125,
+        "case.scn:1:24: from here on the thread does nothing",
+    );
+    let long = "var x\nt1: while 1 max 1000 { while 1 max 1000 { wr x } }\n";
+    refuses(long, &[], 125, "case.scn takes more than 1000000 steps in this order; let its loops end earlier");
+    refuses(DEADLOCK, &["--order", "t1*2 t3"], 2, "--order: there is no thread 't3'; did you mean 't1'?");
+    refuses(DEADLOCK, &["--order", "somebody"], 2, "--order: there is no thread 'somebody'; the threads are t1, t2");
+    for count in ["", "x", "0", "1000001", "99999999999999999999", "-1"] {
+        let word = format!("t1*{count}");
+        refuses(
+            DEADLOCK,
+            &["--order", &word],
+            2,
+            &format!("--order: '{word}' has no count of steps from 1 to 1000000; write 't1' or 't1*3'"),
+        );
+    }
+    refuses(
+        DEADLOCK,
+        &["--order", "t1*2 t2 t1"],
+        2,
+        "--order: step 4 cannot be taken: t1 stands at case.scn:7:5, and n is held by t2",
+    );
+    refuses("t1: r = 1\n", &["--order", "t1"], 2, "--order: step 1 cannot be taken: t1 has no step left");
+    refuses(
+        "var x\nt1: wr x; wr x; fork t2\nt2: wr x\n",
+        &["--order", "t1*2 t2"],
+        2,
+        &format!("{cannot}t2 has not been forked yet"),
+    );
+    refuses(
+        "var x\nt1: wr x; wr x; join t2\nt2: wr x\n",
+        &["--order", "t1*3"],
+        2,
+        &format!("{cannot}t1 stands at case.scn:2:17, and t2 is not at its end"),
+    );
+    refuses(
+        "semaphore s\nt1: post s; wait s; wait s\n",
+        &["--order", "t1*3"],
+        2,
+        &format!("{cannot}t1 stands at case.scn:2:21, and s has no unit"),
+    );
+    refuses(
+        "barrier b 2\nvar x\nt1: wr x; wait b\n",
+        &["--order", "t1*3"],
+        2,
+        &format!("{cannot}t1 stands at case.scn:3:11, and others have to arrive at b first"),
+    );
+    refuses(
+        "lock m\ncond c\nt1: acq m; wait c m\n",
+        &["--order", "t1*3"],
+        2,
+        &format!("{cannot}t1 stands at case.scn:3:12, and nobody has signalled c since it fell asleep"),
+    );
+    refuses(
+        "rwlock l\nt1: racq l\nt2: racq l\nt3: acq l\n",
+        &["--order", "t1 t2 t3"],
+        2,
+        &format!("{cannot}t3 stands at case.scn:4:5, and l is held by t1, t2"),
+    );
+    refuses(
+        "lock m\nvar x\nt1: rel m; wr x\nt2: wr x; wr x\n",
+        &["--order", "t1 t2 t1"],
+        2,
+        &format!("{cannot}t1 has stopped for good"),
+    );
+    let two = "lock m\ncond c\na: acq m; wait c m; rel m\nb: acq m; wait c m; rel m\ns: signal c; signal c\n";
+    refuses(
+        two,
+        &["--order", "a a s b b s"],
+        125,
+        "case.scn:5:14: real threads cannot keep this order: a thread that was woken before has to go on first",
+    );
+    refuses(DEADLOCK, &["--compiler", "no-such-compiler"], 125, "no-such-compiler was not found");
+    refuses(DEADLOCK, &["--compiler", "avmon"], 125, "'avmon' is avmon itself");
+    refuses(DEADLOCK, &["-o", "no/such/case.c"], 125, "no/such/case.c cannot be written: ");
+}
+
+#[test]
+fn files_that_cannot_be_built_are_told() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::write(home.path().join("bytes.scn"), b"lock \xff\n").unwrap();
+    std::fs::write(home.path().join("bare"), "var x\n").unwrap();
+    for (arguments, code, says) in [
+        (["missing.scn"].as_slice(), 125, "avmon: error: missing.scn cannot be read: No such file or directory"),
+        (&["bytes.scn"], 125, "avmon: error: bytes.scn cannot be read: it is no text in UTF-8\n"),
+        (&["bare"], 2, "avmon: error: bare has no end that could be left out; name the program with -o\n"),
+        (&["bare", "-o", "no/such/program"], 125, "avmon: error: the compiler failed: exit status: 1\n"),
+        (&["bare", "--order", "t1", "--seed", "1"], 2, "cannot be used with"),
+    ] {
+        let arguments = [&["scenario", "build"], arguments].concat();
+        let built = run(recording::avmon(&arguments).current_dir(home.path()).env_remove("AVMON_CC")).unwrap();
+        assert!(built.end == End::Exit(code) && built.stderr.contains(says), "{arguments:?}: no {says:?} in {built}");
+    }
 }

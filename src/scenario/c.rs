@@ -13,6 +13,16 @@ use std::fmt::{self, Write as _};
 const MARKS: &str = include_str!("../../shim/avmon.h");
 const SHARED: &str = include_str!("../../shim/scenario.h");
 
+/// How the program can end, by its exit status: the name in C, and what it means.
+pub const STATUSES: [(&str, &str); 6] = [
+    ("DONE", "all threads came to their end"),
+    ("ASSERTION_FAILED", "the same, but an assertion failed"),
+    ("WRONG_ARGUMENT", "it was given an argument that it does not know"),
+    ("DEADLOCK", "the order is done, and some threads can never go on"),
+    ("ORDER_NOT_KEPT", "the order could not be kept: nothing happened for ten seconds"),
+    ("NO_THREAD", "a thread could not be created"),
+];
+
 /// Turns of the order in one line of text.
 const TURNS_PER_LINE: usize = 12;
 
@@ -100,7 +110,11 @@ fn number(value: i64) -> String {
 impl Writer<'_> {
     fn program(&mut self) -> fmt::Result {
         writeln!(self.text, "/* The scenario {}, as C. */", self.path.replace("*/", "* /"))?;
-        writeln!(self.text, "#define _GNU_SOURCE")?;
+        writeln!(self.text, "#define _GNU_SOURCE\n\n/* The exit status. */\nenum {{")?;
+        for (name, meaning) in STATUSES {
+            writeln!(self.text, "    {name}, /* {meaning} */")?;
+        }
+        writeln!(self.text, "}};")?;
         for (file, text) in [("avmon.h", MARKS), ("scenario.h", SHARED)] {
             writeln!(self.text, "\n#line 1 \"{file}\"\n{}", text.trim_end())?;
         }
@@ -324,14 +338,13 @@ impl Writer<'_> {
     fn values(&mut self) -> fmt::Result {
         writeln!(self.text, "UNSEEN static void print_values(void) {{")?;
         for object in &self.scenario.objects {
-            let (plain, here) = (&object.name, name(&object.name));
-            match object.kind {
-                ObjectKind::Variable(_) => writeln!(self.text, "    printf(\"{plain} = %ld\\n\", {here});")?,
-                ObjectKind::Atomic(_) => {
-                    writeln!(self.text, "    printf(\"{plain} = %ld\\n\", atomic_load(&{here}));")?
-                }
-                _ => {}
-            }
+            let here = name(&object.name);
+            let value = match object.kind {
+                ObjectKind::Variable(_) => here,
+                ObjectKind::Atomic(_) => format!("atomic_load(&{here})"),
+                _ => continue,
+            };
+            writeln!(self.text, "    printf(\"{} = %ld\\n\", {value});", object.name)?;
         }
         writeln!(self.text, "}}\n")
     }

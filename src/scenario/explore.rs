@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 
 use super::machine::{Machine, State, Taken};
 use super::program::{Code, Operation, Program};
-use super::run::Run;
+use super::run::{MOST_STEPS as LONGEST, Run};
 use super::tree::ThreadIndex;
 
 /// One bit per thread.
@@ -61,7 +61,8 @@ struct Frame {
     asleep: Threads,
 }
 
-/// Shows the runs of a scenario to `visit`, until it breaks off or `most_steps` steps were taken.
+/// Shows the runs of a scenario to `visit`, until it breaks off or `most_steps` steps were taken. Runs of more than
+/// [`LONGEST`](super::run::MOST_STEPS) steps are left out.
 pub fn explore(
     machine: &Machine<'_>,
     search: Search,
@@ -72,12 +73,12 @@ pub fn explore(
         Search::Plain => Futures::default(),
         Search::Reduced => Futures::new(machine.program),
     };
-    let mut explored = Explored::default();
+    let mut explored = Explored { is_complete: true, ..Explored::default() };
     let mut run = Run { order: Vec::new(), log: Vec::new(), stuck: Vec::new() };
     let state = machine.start(&mut run.log);
     let mut path = vec![open(machine, &futures, search, state, run.log.len(), 0)];
     if !show(machine, &path[0], &mut run, &mut explored, visit) {
-        return explored;
+        return Explored { is_complete: false, ..explored };
     }
     while let Some(frame) = path.last_mut() {
         run.log.truncate(frame.logged);
@@ -88,7 +89,12 @@ pub fn explore(
             continue;
         };
         if explored.steps == most_steps {
-            return explored;
+            return Explored { is_complete: false, ..explored };
+        }
+        if run.order.len() == LONGEST {
+            explored.is_complete = false;
+            path.pop();
+            continue;
         }
         explored.steps += 1;
         frame.todo &= !(1 << thread);
@@ -102,10 +108,9 @@ pub fn explore(
         run.order.push(thread);
         path.push(open(machine, &futures, search, state, run.log.len(), asleep));
         if !show(machine, &path[run.order.len()], &mut run, &mut explored, visit) {
-            return explored;
+            return Explored { is_complete: false, ..explored };
         }
     }
-    explored.is_complete = true;
     explored
 }
 

@@ -4,8 +4,8 @@ use super::machine::{Effect, Machine, State, Taken};
 use super::program::Place;
 use super::tree::ThreadIndex;
 
-/// A run is cut here: loops in loops could make one that no memory holds.
-pub const MOST_STEPS: usize = 1_000_000;
+/// A run is cut here: loops in loops could make one that nobody can wait for.
+pub const MOST_STEPS: usize = 20_000;
 
 /// What happened in one run.
 #[derive(Clone, PartialEq, Eq, Debug)]

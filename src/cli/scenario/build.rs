@@ -10,6 +10,7 @@ use crate::scenario::program::{Place, Program};
 use crate::scenario::run::Run;
 use crate::scenario::wakings;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -25,19 +26,19 @@ Examples:
 The program:
   ./bank         keeps the order
   ./bank free    lets the threads run as they like
-  ./bank values  prints the variables at the end
+  ./bank values  prints the variables at the end";
 
-Its exit status:
-  0  done
-  1  an assertion failed
-  2  it was given another argument
-  3  the order ended in a deadlock
-  4  the order could not be kept
-  5  a thread could not be created";
+fn help() -> String {
+    let mut text = format!("{EXAMPLES}\n\nIts exit status:\n");
+    for (status, (_, meaning)) in c::STATUSES.iter().enumerate() {
+        let _ = writeln!(text, "  {status}  {meaning}");
+    }
+    text
+}
 
 /// Make a scenario a C program with real threads that keeps its order
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = help())]
 pub struct Build {
     /// The program to make, or with a name that ends in .c its text only; the scenario's name without its end if not said
     #[arg(short = 'o', long = "output", value_name = "FILE")]
@@ -76,7 +77,7 @@ impl Build {
                 output.display()
             )
         };
-        super::super::print((told + &ending(&source, &machine, &run)).as_bytes())
+        crate::cli::print((told + &ending(&source, &machine, &run)).as_bytes())
     }
 
     fn output(&self) -> Result<PathBuf, Failure> {
@@ -155,6 +156,6 @@ fn ending(source: &Source, machine: &Machine<'_>, run: &Run) -> String {
     }
     let stuck = c::stuck(&source.scenario, machine, run, &source.path);
     format!(
-        "the order ends in a deadlock: {stuck}; the program ends there with status 3, and hangs if it is run without its order\n"
+        "the order ends in a deadlock: {stuck}; the program says so and ends there, and may hang without its order\n"
     )
 }

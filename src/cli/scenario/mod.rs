@@ -11,9 +11,15 @@ use clap::Subcommand;
 use std::io::Read as _;
 use std::path::Path;
 
+const EXAMPLES: &str = "\
+Examples:
+  avmon scenario run bank.scn            what can happen, each with a run that shows it
+  avmon scenario build bank.scn          makes ./bank, a real program that runs in the written order
+  avmon help scenario build              all about one command";
+
 /// Write down a concurrent program in a few lines, and see all that it can do
 #[derive(clap::Args, Debug)]
-#[command(subcommand_required = true, arg_required_else_help = true)]
+#[command(subcommand_required = true, arg_required_else_help = true, after_help = EXAMPLES)]
 pub struct ScenarioCommand {
     #[command(subcommand)]
     command: Command,

@@ -15,7 +15,7 @@ use crate::scenario::facts::{Crossing, Facts, Triple};
 use crate::scenario::graph::Graph;
 use crate::scenario::machine::{Machine, Misuse};
 use crate::scenario::program::{Operation, Place, Program};
-use crate::scenario::run as machine;
+use crate::scenario::run::{self as machine, MOST_STEPS};
 use crate::scenario::survey::{Order, Sight, Survey};
 use crate::scenario::tree::{Scenario, ThreadIndex};
 use clap::Args;
@@ -180,8 +180,9 @@ impl Run {
         let machine = Machine::new(&program);
         let look = Look { scenario: &source.scenario, machine: &machine, strict_waits: self.strict_waits };
         let most_patterns = if self.all { usize::MAX } else { MOST_PATTERNS };
+        let run = self.order.run(&source, &machine)?;
         if self.order.is_given() {
-            let report = look.one(source.path.clone(), &self.order.run(&source, &machine)?);
+            let report = look.one(source.path.clone(), &run);
             self.print(&report, || report.text(most_patterns))?;
             return Ok(if report.is_fine() { ExitCode::Success } else { ExitCode::Findings });
         }
@@ -190,16 +191,15 @@ impl Run {
         let survey =
             Survey::of(&machine, search, self.strict_waits, self.limit, &mut |runs| progress.count(runs, "run"));
         drop(progress);
-        let report = look.all(source.path.clone(), &survey);
+        let report = look.all(source.path.clone(), &survey, &run);
         self.print(&report, || report.text(most_patterns))?;
         if !report.complete {
-            let limit = grouped(self.limit);
-            tell(
-                "warning",
-                &format!(
-                    "gave up after {limit} steps: all of the above is true, but there may be more; --limit allows more"
-                ),
-            );
+            let reason = if survey.explored.steps >= self.limit {
+                format!("stopped after {} steps; --limit allows more", grouped(self.limit))
+            } else {
+                format!("runs of more than {} steps were left out; let loops end earlier", grouped(MOST_STEPS as u64))
+            };
+            tell("warning", &format!("{reason}. All of the above is true, but there may be more"));
         }
         Ok(if report.findings.is_empty() { ExitCode::Success } else { ExitCode::Findings })
     }
@@ -235,7 +235,7 @@ impl Look<'_> {
         Step { thread, line: instruction.at.line, text: instruction.text.clone() }
     }
 
-    fn all(&self, scenario: String, survey: &Survey) -> Report {
+    fn all(&self, scenario: String, survey: &Survey, as_written: &machine::Run) -> Report {
         let Survey { facts, explored, .. } = survey;
         let instructions = self.machine.program.threads.iter().flat_map(|code| &code.instructions);
         Report {
@@ -252,7 +252,7 @@ impl Look<'_> {
             findings: survey.sights.iter().map(|(sight, order)| self.finding(sight, order)).collect(),
             patterns: self.patterns(facts),
             reads_from: self.reads_from(facts),
-            written_order: self.observed(&self.machine.run_as_written()),
+            written_order: self.observed(as_written),
         }
     }
 

@@ -626,7 +626,7 @@ fn mistakes_are_told() {
             DEADLOCK,
             &["--order", &word],
             2,
-            &format!("--order: '{word}' has no count of steps from 1 to 1000000; write 't1' or 't1*3'"),
+            &format!("--order: '{word}' has no count of steps from 1 to 20000; write 't1' or 't1*3'"),
         );
     }
     refuses(

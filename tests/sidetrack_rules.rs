@@ -6,7 +6,7 @@ use avmon::analysis::ErrorKind::{After, Before, In};
 use avmon::analysis::sidetrack::{Config, Footprint};
 use avmon::analysis::{ErrorKind, Transaction, Violation};
 use avmon::event::Mode::{self, Exclusive, Shared};
-use avmon::event::{Event, Kind, ThreadId};
+use avmon::event::{Event, Kind, RESUMED, ThreadId};
 use common::{BLOCKS, FUNCTIONS, K, M, N, PAPER, SECTIONS, Trace};
 
 const STRICT: Config = Config { strict_waits: true, ..BLOCKS };
@@ -81,6 +81,21 @@ fn a_wait_ends_the_transaction_unless_strict() {
         trace.t(2).acq(M).signal(COND).rel(M);
         trace.t(1).acq(M).wait(COND).rel(M).end();
         assert_eq!(trace.kinds(), expected);
+    }
+}
+
+#[test]
+fn what_a_wait_gives_back_goes_by_the_place_where_it_was_taken() {
+    for (config, place) in [(BLOCKS, 0x11), (STRICT, 0x13)] {
+        let mut trace = Trace::new(config, 2);
+        let acquire = |detail, pc| Event::new(Kind::Acquire, detail, 0, M, pc);
+        trace.t(1).begin();
+        trace.event(1, acquire(Exclusive as u8, 0x11));
+        trace.t(1).rel(M).interfere();
+        trace.event(1, acquire(RESUMED, 0x13));
+        trace.t(1).rel(M).sync(M).end();
+        trace.t(2).sync(M);
+        assert_eq!(trace.found.last().map(|violation| violation.first.pc), Some(place));
     }
 }
 
@@ -333,6 +348,31 @@ fn a_before_error_with_a_reader_cannot_happen_while_another_reader_waits_for_it(
         trace.t(2).begin().sync(M).sync(M).end();
         assert_eq!(trace.kinds(), expected);
     }
+}
+
+/// Thread 2 took M, then N. Thread 1 takes N in its first section of M: in the predicted run it is there first, and must be out again
+/// before thread 2 comes. What it holds from before does not matter.
+#[test]
+fn a_before_error_may_turn_round_the_order_of_another_lock() {
+    let mut trace = Trace::new(BLOCKS, 2);
+    trace.t(2).sync(M).sync(N);
+    trace.t(1).begin().acq(K).acq(M).sync(N).rel(M).rel(K).sync(M).end();
+    assert_eq!(trace.kinds(), [Before]);
+    let mut trace = Trace::new(BLOCKS, 2);
+    trace.t(2).sync(M).sync(N);
+    trace.t(1).begin().acq(M).acq(N).rel(M).rel(N).sync(M).end();
+    assert_eq!(trace.kinds(), []);
+}
+
+/// Thread 3 takes M though nobody saw it released. What thread 2 began with N is not touched by that.
+#[test]
+fn a_lock_that_was_taken_away_leaves_other_sections_as_they_are() {
+    let mut trace = Trace::new(BLOCKS, 3);
+    window(&mut trace, N);
+    trace.t(2).acq(N).acq(M);
+    trace.t(3).sync(M);
+    trace.t(2).rel(N);
+    assert_eq!(trace.kinds(), [After]);
 }
 
 #[test]

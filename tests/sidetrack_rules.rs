@@ -364,6 +364,22 @@ fn a_before_error_may_turn_round_the_order_of_another_lock() {
     assert_eq!(trace.kinds(), []);
 }
 
+#[test]
+fn a_thread_that_tries_its_own_lock_waits_for_nobody() {
+    let mut trace = Trace::new(BLOCKS, 2);
+    trace.t(1).begin().acq(M).refused(M).rel(M).sync(M).end();
+    trace.t(2).sync(M);
+    assert_eq!(trace.kinds(), [After]);
+}
+
+#[test]
+fn a_thread_cannot_join_itself() {
+    let mut trace = Trace::new(BLOCKS, 2);
+    trace.t(1).begin().sync(M).join(1).sync(M).end();
+    trace.t(2).sync(M);
+    assert_eq!(trace.kinds(), [After]);
+}
+
 /// Thread 3 takes M though nobody saw it released. What thread 2 began with N is not touched by that.
 #[test]
 fn a_lock_that_was_taken_away_leaves_other_sections_as_they_are() {

@@ -609,7 +609,7 @@ impl SideTrack {
         }
         let lock = &mut self.locks[index];
         let holders: Vec<Slot> = lock.holders().collect();
-        if holders.iter().all(|&holder| holder == slot) {
+        if holders.is_empty() {
             // The holder has not numbered its acquire yet: its next event on the lock will show it.
             if !lock.refused.contains(&slot) {
                 lock.refused.push(slot);
@@ -713,9 +713,7 @@ impl SideTrack {
             let held = me.drop_held(position, &mut self.pools);
             let lock = &mut self.locks[held.lock];
             lock.released.publish(&me.clock);
-            if lock.owner == slot {
-                lock.owner = NOBODY;
-            }
+            lock.owner = NOBODY;
             if let Some(reader) = lock.readers.as_deref_mut().and_then(|readers| readers.section(slot)) {
                 reader.released = me.clock.now().time;
             }

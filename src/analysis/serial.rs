@@ -38,8 +38,8 @@ use self::marks::{Marks, Tables};
 use self::splits::Splits;
 use self::step::Step;
 use super::clock::Slot;
+use super::lives::Memory;
 use crate::event::{Event, Kind, ThreadId};
-use crate::trace::memory::Memory;
 use rustc_hash::FxHashMap;
 
 /// What the analysis takes for a transaction.

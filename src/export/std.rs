@@ -27,8 +27,8 @@ use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analysis::lives::Memory;
 use crate::event::{Event, Kind, Mode, ThreadId};
-use crate::trace::memory::Memory;
 use cuts::Cuts;
 use handover::{HandOvers, Point, Step};
 use liveness::Liveness;

@@ -22,7 +22,6 @@
 //! | [`writer`] | events to a directory |
 //! | [`reader`] | a directory to events, whatever happened to it |
 //! | [`exclude`] | code whose accesses the user does not want |
-//! | [`memory`] | generations of memory, for those who read |
 //! | `problem` | what can be missing, in words |
 //! | `open` | what is there, and what is not |
 //! | `source`, `scan` | files that may be anything; the chunks of one, around damage |
@@ -36,7 +35,6 @@ pub mod exclude;
 pub mod format;
 pub mod index;
 pub mod late;
-pub mod memory;
 mod merged;
 pub mod meta;
 mod open;

@@ -1,8 +1,8 @@
 //! What the events of a trace add up to.
 
 use super::sharing::Sharing;
+use crate::analysis::lives::Memory;
 use crate::event::{Event, Kind, ThreadId};
-use crate::trace::memory::Memory;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What events say about a thread.

@@ -380,6 +380,16 @@ fn a_thread_cannot_join_itself() {
     assert_eq!(trace.kinds(), [After]);
 }
 
+/// Thread 2 gives back M though nobody saw it taken: who takes it next goes on after that.
+#[test]
+fn a_release_whose_acquire_was_not_seen_orders() {
+    let mut trace = Trace::new(BLOCKS, 2);
+    trace.t(1).sync(M);
+    trace.t(2).begin().sync(K).sync(K).end().rel(M);
+    trace.t(1).sync(M).sync(K);
+    assert_eq!(trace.kinds(), []);
+}
+
 /// Thread 3 takes M though nobody saw it released. What thread 2 began with N is not touched by that.
 #[test]
 fn a_lock_that_was_taken_away_leaves_other_sections_as_they_are() {

@@ -102,7 +102,8 @@ fn table() -> String {
 fn truth(machine: &Machine<'_>) -> String {
     let line = |place: &Place| machine.program.at(*place).at.line.to_string();
     let lines = |places: &mut dyn Iterator<Item = &Place>| places.map(line).collect::<Vec<_>>().join(" ");
-    let survey = Survey::of(machine, Search::Reduced, false, u64::MAX, &mut |_| {});
+    let run = machine.run_as_written();
+    let survey = Survey::of(machine, &run, Search::Reduced, false, u64::MAX, &mut |_| {});
     // Each sight comes with a run that really shows it.
     for (sight, order) in &survey.sights {
         let run = machine.run_in_order(order).expect("an order that can be kept");
@@ -133,7 +134,6 @@ fn truth(machine: &Machine<'_>) -> String {
     if !facts.crossings.is_empty() {
         add("two variables", &facts.crossings.len().to_string());
     }
-    let run = machine.run_as_written();
     add("written", if Graph::new(&run.log, false).cycle().is_some() { "not serialisable" } else { "" });
     let [default, paper] = [BLOCKS, PAPER].map(|config| reports(machine, &run, config));
     for report in &default {

@@ -46,7 +46,7 @@ fn every_run(case: &Case) -> Result<(), String> {
     verdict
 }
 
-const EVERYTHING: Shape = Shape { threads: (2, 4), length: 3, ..Shape::EVERYTHING };
+const EVERYTHING: Shape = Shape { threads: (2, 4), length: 3, odd: true, ..Shape::EVERYTHING };
 
 #[test]
 fn everything() {

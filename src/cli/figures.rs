@@ -1,7 +1,7 @@
 //! Numbers for people: grouped digits, sizes with a unit.
 
-/// `1,234,567`.
-pub fn grouped(number: u64) -> String {
+/// `1,234,567`, of any whole number.
+pub fn grouped(number: impl std::fmt::Display) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -14,7 +14,8 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// `1 event`, `2,000 events`.
-pub fn counted(number: u64, noun: &str) -> String {
+pub fn counted(number: impl Into<u128>, noun: &str) -> String {
+    let number = number.into();
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
@@ -57,7 +58,7 @@ mod tests {
     fn digits_are_grouped_in_threes() {
         let shown = [0, 999, 1000, 1_234_567].map(grouped);
         assert_eq!(shown, ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!((counted(1, "lock"), counted(2000, "lock")), ("1 lock".into(), "2,000 locks".into()));
+        assert_eq!((counted(1_u64, "lock"), counted(2000_u64, "lock")), ("1 lock".into(), "2,000 locks".into()));
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl Record {
             }
             return;
         }
-        let (mut threads, mut events, mut bytes, mut dropped) = (0, 0, 0, Dropped::default());
+        let (mut threads, mut events, mut bytes, mut dropped) = (0_u64, 0, 0, Dropped::default());
         for stream in traces.iter().flat_map(Trace::threads) {
             threads += 1;
             events += stream.counts.events + stream.unwritten_events;

@@ -261,18 +261,25 @@ impl Futures {
     }
 }
 
-/// How many runs there are, told apart by the order of all their steps. `None` if there are more than `most_states` states; the
-/// count stops at the largest number that there is.
+/// How many runs there are, told apart by the order of all their steps; the count stops at the largest number that there is. `None`
+/// if counting takes more memory or more steps than that.
 #[must_use]
-pub fn count_runs(machine: &Machine<'_>, most_states: usize) -> Option<u128> {
+pub fn count_runs(machine: &Machine<'_>, most_bytes: usize, most_steps: u64) -> Option<u128> {
     let mut log: Vec<Taken> = Vec::new();
     let first = machine.start(&mut log);
+    // Twice: a map has room to spare.
+    let most_states = most_bytes / (2 * (size_of_val(first.words()) + size_of::<(State, u128)>()));
     let mut counts: HashMap<State, u128> = HashMap::new();
     // A state, who is still to be tried from there, and what was counted so far.
     let mut path = vec![(first.clone(), able(machine, &first), u128::from(able(machine, &first) == 0))];
+    let mut steps = 0;
     loop {
+        if steps > most_steps || path.len() + counts.len() > most_states {
+            return None;
+        }
         let (state, todo, _) = path.last_mut()?;
         if let Some(thread) = each(*todo).next() {
+            steps += 1;
             *todo &= !(1 << thread);
             let mut after = state.clone();
             log.clear();
@@ -285,9 +292,6 @@ pub fn count_runs(machine: &Machine<'_>, most_states: usize) -> Option<u128> {
             continue;
         }
         let (state, _, count) = path.pop()?;
-        if counts.len() >= most_states && !counts.contains_key(&state) {
-            return None;
-        }
         counts.insert(state, count);
         match path.last_mut() {
             None => return Some(count),

@@ -165,13 +165,16 @@ impl Facts {
 
     fn stalled(&mut self, program: &Program, run: &Run, graph: &Graph) {
         for &second in &run.stuck {
-            let Operation::Acquire { lock, .. } = program.at(second).operation else { continue };
-            let of_lock = |at: &usize| acquired(graph.operations[*at].effect).is_some_and(|(other, _)| other == lock);
+            let Operation::Acquire { lock, shared: second_shared } = program.at(second).operation else { continue };
+            let mode_of = |at: usize| acquired(graph.operations[at].effect).filter(|(other, _)| *other == lock);
             let is_mine = |at: usize| graph.operations[at].place.thread == second.thread;
             let open = graph.blocks.iter().filter(|block| block.place.thread == second.thread && block.is_open);
             for block in open {
-                let Some(first) = block.operations.iter().copied().rfind(of_lock) else { continue };
-                let culprits = (first + 1..graph.operations.len()).filter(|&at| of_lock(&at) && !is_mine(at));
+                let last = block.operations.iter().rev().find_map(|&at| mode_of(at).map(|(_, shared)| (at, shared)));
+                let Some((first, first_shared)) = last else { continue };
+                let conflicts =
+                    |at: usize| mode_of(at).is_some_and(|(_, shared)| !shared || !(first_shared || second_shared));
+                let culprits = (first + 1..graph.operations.len()).filter(|&at| !is_mine(at) && conflicts(at));
                 let place = |at: usize| graph.operations[at].place;
                 let window = |at| SplitWindow { block: block.place, first: place(first), culprit: place(at), second };
                 self.stalled.extend(culprits.map(window));

@@ -12,6 +12,14 @@ use super::tree::{ObjectId, ObjectKind, ThreadIndex};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct State(Box<[i64]>);
 
+impl State {
+    /// All of it.
+    #[must_use]
+    pub fn words(&self) -> &[i64] {
+        &self.0
+    }
+}
+
 /// What a step did.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Taken {

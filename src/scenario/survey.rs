@@ -36,10 +36,11 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at all runs, or as many as `most_steps` allows; `progress` hears of each.
+    /// Looks at this run and at all others, or as many as `most_steps` allows; `progress` hears of each.
     #[must_use]
     pub fn of(
         machine: &Machine<'_>,
+        known: &Run,
         search: Search,
         strict_waits: bool,
         most_steps: u64,
@@ -47,10 +48,9 @@ impl Survey {
     ) -> Survey {
         let mut facts = Facts::default();
         let mut sights: BTreeMap<Sight, Run> = BTreeMap::new();
-        let (mut seen, mut unserialisable) = (0, 0);
-        let explored = explore(machine, search, most_steps, &mut |run| {
+        let mut look = |run: &Run| {
             let shown = Facts::of(machine.program, run, strict_waits);
-            unserialisable += u64::from(shown.unserialisable);
+            let unserialisable = shown.unserialisable;
             for sight in Sight::all_of(&shown) {
                 let best = sights.entry(sight).or_insert_with(|| run.clone());
                 if simplicity(&run.order) < simplicity(&best.order) {
@@ -58,6 +58,13 @@ impl Survey {
                 }
             }
             facts.add(shown);
+            unserialisable
+        };
+        // The search may come to its end before it comes to this one.
+        look(known);
+        let (mut seen, mut unserialisable) = (0, 0);
+        let explored = explore(machine, search, most_steps, &mut |run| {
+            unserialisable += u64::from(look(run));
             seen += 1;
             progress(seen);
             ControlFlow::Continue(())

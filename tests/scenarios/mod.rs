@@ -36,6 +36,11 @@ pub struct Shape {
     pub semaphores: bool,
     pub barriers: bool,
     pub atomics: bool,
+    /// Assertions, and what nobody should do: locks given back that are not held, waits that look at no flag.
+    pub odd: bool,
+    /// Units of the semaphore at first, and how many meet at the barrier.
+    pub units: u32,
+    pub parties: u32,
 }
 
 impl Shape {
@@ -56,6 +61,9 @@ impl Shape {
         semaphores: false,
         barriers: false,
         atomics: false,
+        odd: false,
+        units: 1,
+        parties: 2,
     };
 
     /// Everything at once, and races, too.
@@ -128,6 +136,16 @@ pub enum Plan {
     TakeUnit,
     TryUnit,
     Meet,
+    Assert {
+        equals: u8,
+    },
+    Swap(u8, u8),
+    TryShared {
+        lock: u8,
+        body: Vec<Plan>,
+    },
+    StrayRelease(u8),
+    WaitOnce,
 }
 
 /// Alternatives, of which those with weight 0 are left out.
@@ -139,7 +157,7 @@ fn one_of(alternatives: Vec<(u32, BoxedStrategy<Plan>)>) -> BoxedStrategy<Plan> 
 fn statement(shape: Shape) -> impl Strategy<Value = Plan> {
     let number = || 0..8_u8;
     let [atomics, forks, conditions] = [shape.atomics, shape.forks, shape.conditions].map(u32::from);
-    let [semaphores, barriers] = [shape.semaphores, shape.barriers].map(u32::from);
+    let [semaphores, barriers, odd] = [shape.semaphores, shape.barriers, shape.odd].map(u32::from);
     let leaf = one_of(vec![
         (4, number().prop_map(Plan::Read).boxed()),
         (4, (number(), number()).prop_map(|(variable, value)| Plan::Write(variable, value)).boxed()),
@@ -156,6 +174,10 @@ fn statement(shape: Shape) -> impl Strategy<Value = Plan> {
         (semaphores, Just(Plan::TakeUnit).boxed()),
         (semaphores, Just(Plan::TryUnit).boxed()),
         (barriers, Just(Plan::Meet).boxed()),
+        (3 * odd, (0..3_u8).prop_map(|equals| Plan::Assert { equals }).boxed()),
+        (odd * atomics, (number(), number()).prop_map(|(atomic, value)| Plan::Swap(atomic, value)).boxed()),
+        (odd, number().prop_map(Plan::StrayRelease).boxed()),
+        (odd * conditions, Just(Plan::WaitOnce).boxed()),
     ]);
     leaf.prop_recursive(3, 8, 3, move |inner| {
         let body = || prop::collection::vec(inner.clone(), 0..3);
@@ -168,6 +190,7 @@ fn statement(shape: Shape) -> impl Strategy<Value = Plan> {
             (4, prop::collection::vec(inner.clone(), 1..4).prop_map(Plan::Block).boxed()),
             (chains, (number(), body()).prop_map(|(lock, body)| Plan::Chain { lock, body }).boxed()),
             (tries, (number(), body()).prop_map(|(lock, body)| Plan::Try { lock, body }).boxed()),
+            (odd, (number(), body()).prop_map(|(lock, body)| Plan::TryShared { lock, body }).boxed()),
             (
                 3 * branches,
                 arms()
@@ -276,10 +299,10 @@ impl Builder {
             objects.condition = declare("raised".to_owned(), ObjectKind::Condition);
         }
         if shape.semaphores {
-            objects.semaphore = declare("s".to_owned(), ObjectKind::Semaphore(1));
+            objects.semaphore = declare("s".to_owned(), ObjectKind::Semaphore(shape.units));
         }
         if shape.barriers {
-            objects.barrier = declare("b".to_owned(), ObjectKind::Barrier(2));
+            objects.barrier = declare("b".to_owned(), ObjectKind::Barrier(shape.parties));
         }
         Builder { shape, scenario, forked: vec![false; threads], objects }
     }
@@ -449,19 +472,8 @@ impl Writer<'_> {
                     Value::Binary(Operator::Greater, Value::Register(register).into(), Value::Number(0).into());
                 steps.push(self.step(Action::While { condition, most: (*most).into(), body }));
             }
-            Plan::Try { lock, body } => {
-                let lock = self.lock(*lock);
-                if !self.may_take(lock) {
-                    return;
-                }
-                let into = self.register();
-                steps.push(self.step(Action::Try { into, object: lock }));
-                self.held.push((lock, false));
-                let mut then = self.arm(body);
-                self.held.pop();
-                then.push(self.step(Action::Release(lock)));
-                steps.push(self.step(Action::If { condition: Value::Register(into), then, otherwise: Vec::new() }));
-            }
+            Plan::Try { lock, body } => self.attempt(*lock, false, body, steps),
+            Plan::TryShared { lock, body } => self.attempt(*lock, true, body, steps),
             Plan::Load(number) => {
                 let into = Some(self.register());
                 steps.push(self.step(Action::Load { into, atomic: atomic(*number) }));
@@ -493,7 +505,39 @@ impl Writer<'_> {
                 steps.push(self.step(Action::Try { into, object: objects.semaphore }));
             }
             Plan::Meet => steps.push(self.step(Action::Wait(objects.barrier))),
+            Plan::Assert { equals } => {
+                let Some(last) = self.registers.checked_sub(1) else { return };
+                let equals = Value::Number((*equals).into());
+                let value = Value::Binary(Operator::Equal, Value::Register(last).into(), equals.into());
+                steps.push(self.step(Action::Assert(value)));
+            }
+            Plan::Swap(number, value) => {
+                let into = Some(self.register());
+                let value = Value::Number((*value).into());
+                steps.push(self.step(Action::Swap { into, atomic: atomic(*number), value }));
+            }
+            Plan::StrayRelease(lock) => steps.push(self.step(Action::Release(self.lock(*lock)))),
+            Plan::WaitOnce => {
+                steps.push(self.step(Action::Acquire(objects.flag_lock)));
+                steps.push(self.step(Action::WaitCondition { condition: objects.condition, lock: objects.flag_lock }));
+                steps.push(self.step(Action::Release(objects.flag_lock)));
+            }
         }
+    }
+
+    fn attempt(&mut self, lock: u8, shared: bool, body: &[Plan], steps: &mut Vec<Step>) {
+        let object = self.lock(lock);
+        let shared = shared && self.builder.scenario.objects[object].kind == ObjectKind::RwLock;
+        if !self.may_take(object) {
+            return;
+        }
+        let into = self.register();
+        steps.push(self.step(if shared { Action::TryShared { into, object } } else { Action::Try { into, object } }));
+        self.held.push((object, shared));
+        let mut then = self.arm(body);
+        self.held.pop();
+        then.push(self.step(Action::Release(object)));
+        steps.push(self.step(Action::If { condition: Value::Register(into), then, otherwise: Vec::new() }));
     }
 
     /// Takes the next lock before it gives back the first.

@@ -8,6 +8,7 @@ use super::Source;
 use super::order::OrderFlags;
 use crate::analysis::sidetrack::{Config, SideTrack};
 use crate::analysis::{Analysis as _, ErrorKind, Transaction};
+use crate::report::finding::Strength;
 use crate::scenario::diagram::draw;
 use crate::scenario::events::place_of;
 use crate::scenario::explore::{Search, count_runs};
@@ -31,8 +32,8 @@ Examples:
   avmon scenario run --order 't1*3 t2' FILE     one run: these steps first, the rest as written
   avmon scenario run --seed 7 FILE              one run, in an order that looks random";
 
-/// States that are remembered to count interleavings.
-const MOST_STATES: usize = 2_000_000;
+/// Memory for counting interleavings.
+const MOST_BYTES: usize = 256 << 20;
 
 /// So many patterns are listed.
 const MOST_PATTERNS: usize = 10;
@@ -82,9 +83,9 @@ struct Step {
 struct Report {
     scenario: String,
     threads: usize,
-    /// In decimal digits, since there may be very many; absent if they are too many to count.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    interleavings: Option<String>,
+    /// In decimal digits, since there may be very many; absent if they could not be counted.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "as_digits")]
+    interleavings: Option<u128>,
     /// How many runs were looked at: one of each kind, unless all were asked for.
     runs: u64,
     unserialisable_runs: u64,
@@ -139,8 +140,8 @@ struct ReadFrom {
 struct Finding {
     kind: &'static str,
     at: Vec<Step>,
-    /// Who takes each step.
-    order: Vec<String>,
+    /// Who takes each step, as `--order` takes it.
+    order: String,
     #[serde(skip)]
     title: String,
     #[serde(skip)]
@@ -156,7 +157,7 @@ struct Shown<Steps> {
 /// What is known from one run alone.
 #[derive(Serialize)]
 struct Observed {
-    order: Vec<String>,
+    order: String,
     serialisable: bool,
     complete: bool,
     /// What the online rules predict from it.
@@ -166,6 +167,8 @@ struct Observed {
 #[derive(Serialize)]
 struct Predicted {
     kind: &'static str,
+    /// All but strong are weak: the monitor shows them only if asked.
+    strength: &'static str,
     /// The innermost block that is split.
     block: Step,
     first: Step,
@@ -189,9 +192,9 @@ impl Run {
         let search = if self.plain { Search::Plain } else { Search::Reduced };
         let mut progress = Progress::new();
         let survey =
-            Survey::of(&machine, search, self.strict_waits, self.limit, &mut |runs| progress.count(runs, "run"));
+            Survey::of(&machine, &run, search, self.strict_waits, self.limit, &mut |runs| progress.count(runs, "run"));
         drop(progress);
-        let report = look.all(source.path.clone(), &survey, &run);
+        let report = look.all(source.path.clone(), &survey, &run, self.limit);
         self.print(&report, || report.text(most_patterns))?;
         if !report.complete {
             let reason = if survey.explored.steps >= self.limit {
@@ -199,6 +202,9 @@ impl Run {
             } else {
                 format!("runs of more than {} steps were left out; let loops end earlier", grouped(MOST_STEPS as u64))
             };
+            if report.findings.is_empty() {
+                return Err(Failure::internal(format!("{reason}. Nothing was found, but there may be something")));
+            }
             tell("warning", &format!("{reason}. All of the above is true, but there may be more"));
         }
         Ok(if report.findings.is_empty() { ExitCode::Success } else { ExitCode::Findings })
@@ -225,8 +231,13 @@ impl Look<'_> {
         self.scenario.threads[thread].name.clone()
     }
 
-    fn names(&self, order: &[ThreadIndex]) -> Vec<String> {
-        order.iter().map(|&thread| self.name(thread)).collect()
+    /// `t1*3 t2`, as `--order` takes it.
+    fn order_text(&self, order: &[ThreadIndex]) -> String {
+        let turns = order.chunk_by(|one, next| one == next).map(|turn| match turn.len() {
+            1 => self.name(turn[0]),
+            steps => format!("{}*{steps}", self.name(turn[0])),
+        });
+        turns.collect::<Vec<_>>().join(" ")
     }
 
     fn step(&self, place: Place) -> Step {
@@ -235,15 +246,13 @@ impl Look<'_> {
         Step { thread, line: instruction.at.line, text: instruction.text.clone() }
     }
 
-    fn all(&self, scenario: String, survey: &Survey, as_written: &machine::Run) -> Report {
+    fn all(&self, scenario: String, survey: &Survey, as_written: &machine::Run, most_steps: u64) -> Report {
         let Survey { facts, explored, .. } = survey;
         let instructions = self.machine.program.threads.iter().flat_map(|code| &code.instructions);
         Report {
             scenario,
             threads: self.scenario.threads.len(),
-            interleavings: count_runs(self.machine, MOST_STATES)
-                .filter(|&count| count < u128::MAX)
-                .map(|count| count.to_string()),
+            interleavings: count_runs(self.machine, MOST_BYTES, most_steps).filter(|&count| count < u128::MAX),
             runs: explored.runs,
             unserialisable_runs: survey.unserialisable,
             complete: explored.is_complete,
@@ -325,7 +334,7 @@ impl Look<'_> {
                 ("misuse", vec![step(*place)], format!("{} {why}", step(*place).quoted()))
             }
         };
-        Finding { kind, at, order: self.names(order), title, diagram: self.diagram(order) }
+        Finding { kind, at, order: self.order_text(order), title, diagram: self.diagram(order) }
     }
 
     /// Draws the run, and marks the steps that split a block.
@@ -366,11 +375,17 @@ impl Look<'_> {
                         ErrorKind::In => "in",
                         ErrorKind::After => "after",
                     };
-                    predicted.push(Predicted { kind, block, first, culprit, second });
+                    let (one, other) = violation.locations();
+                    let strength = match violation.kind {
+                        _ if one == other => Strength::Loop,
+                        ErrorKind::Before => Strength::Conditional,
+                        _ => Strength::Strong,
+                    };
+                    predicted.push(Predicted { kind, strength: strength.name(), block, first, culprit, second });
                 }
             });
         }
-        Observed { order: self.names(&run.order), serialisable, complete: run.is_complete(), predicted }
+        Observed { order: self.order_text(&run.order), serialisable, complete: run.is_complete(), predicted }
     }
 }
 
@@ -390,11 +405,9 @@ impl Step {
 impl Report {
     fn text(&self, most_patterns: usize) -> String {
         let mut text = String::new();
-        let interleavings = match &self.interleavings {
-            Some(number) => {
-                number.parse().map_or_else(|_| format!("{number} interleavings"), |n| counted(n, "interleaving"))
-            }
-            None => "very many interleavings".to_owned(),
+        let interleavings = match self.interleavings {
+            Some(number) => counted(number, "interleaving"),
+            None => "more interleavings than could be counted".to_owned(),
         };
         let _ = writeln!(
             text,
@@ -404,11 +417,13 @@ impl Report {
             counted(self.runs, "run"),
             grouped(self.unserialisable_runs),
         );
-        let _ = writeln!(text, "{} of {} can be split", grouped(self.split_blocks), counted(self.blocks, "block"));
+        let least = if self.complete { "" } else { "at least " };
+        let _ =
+            writeln!(text, "{least}{} of {} can be split", grouped(self.split_blocks), counted(self.blocks, "block"));
         // What one run shows is told together.
-        let mut told: Vec<&[String]> = Vec::new();
+        let mut told: Vec<&str> = Vec::new();
         for finding in &self.findings {
-            if told.contains(&finding.order.as_slice()) {
+            if told.contains(&finding.order.as_str()) {
                 continue;
             }
             told.push(&finding.order);
@@ -417,6 +432,9 @@ impl Report {
             let _ = writeln!(text, "\n{}:\n", titles.join("\n"));
             for line in finding.diagram.lines() {
                 let _ = writeln!(text, "  {line}");
+            }
+            if self.scenario != "-" {
+                let _ = writeln!(text, "\n  avmon scenario build {} --order '{}'", self.scenario, finding.order);
             }
         }
         self.patterns.list(&mut text, most_patterns);
@@ -509,10 +527,10 @@ impl Observed {
         let end = if self.complete { "" } else { ", and does not come to its end" };
         let find = if self.predicted.is_empty() { " nothing" } else { ":" };
         let _ = writeln!(text, "{is}{end}; from it alone the online rules find{find}");
-        for Predicted { kind, block, first, culprit, second } in &self.predicted {
+        for Predicted { kind, strength, block, first, culprit, second } in &self.predicted {
             let _ = writeln!(
                 text,
-                "  {kind}: {} between lines {} and {}, by {} line {}",
+                "  {kind} ({strength}): {} between lines {} and {}, by {} line {}",
                 block.block(),
                 first.line,
                 second.line,
@@ -521,6 +539,11 @@ impl Observed {
             );
         }
     }
+}
+
+#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+fn as_digits<S: serde::Serializer>(number: &Option<u128>, to: S) -> Result<S::Ok, S::Error> {
+    number.map(|number| number.to_string()).serialize(to)
 }
 
 fn more(text: &mut String, all: usize, most: usize) {

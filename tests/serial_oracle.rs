@@ -4,7 +4,7 @@
 mod naive;
 
 use avmon::analysis::serial::{Config, Operation, Serial};
-use avmon::event::{Event, Kind, Mode, ThreadId, access, atomic, memory};
+use avmon::event::{Event, Kind, Mode, RESUMED, ThreadId, access, atomic, memory};
 use naive::Naive;
 
 struct Random(u64);
@@ -49,9 +49,18 @@ struct Actor {
     depth: usize,
     /// Locks that it holds, as often as it took them.
     held: Vec<(u64, Mode)>,
+    wait: Option<Wait>,
     forked: bool,
     ended: bool,
     joined: bool,
+}
+
+/// A wait that is not over.
+#[derive(Clone, Copy)]
+struct Wait {
+    object: u64,
+    /// Of a wait for a condition.
+    lock: Option<u64>,
 }
 
 struct Generator {
@@ -109,6 +118,9 @@ impl Generator {
     }
 
     fn act(&mut self, actor: usize) {
+        if let Some(wait) = self.actors[actor].wait {
+            return self.end_wait(actor, wait);
+        }
         let what = self.random.pick(100);
         let is_calm = self.shape.calm && self.random.chance(60);
         match if is_calm { 0 } else { what } {
@@ -117,8 +129,9 @@ impl Generator {
             52..66 => self.release(actor),
             66..68 => self.refused(actor),
             68..71 => drop(self.simple_on_object(actor, Kind::Signal)),
-            71..74 => drop(self.simple_on_object(actor, Kind::Await)),
-            74..84 if self.actors[actor].depth < 3 => {
+            71..73 => drop(self.simple_on_object(actor, Kind::Await)),
+            73..76 => self.begin_wait(actor),
+            76..84 if self.actors[actor].depth < 3 => {
                 self.simple(actor, Kind::BlockBegin, 0);
                 self.actors[actor].depth += 1;
             }
@@ -137,6 +150,38 @@ impl Generator {
     fn simple_on_object(&mut self, actor: usize, kind: Kind) -> bool {
         let object = self.random.of(&OBJECTS);
         self.simple(actor, kind, object)
+    }
+
+    fn begin_wait(&mut self, actor: usize) {
+        let object = self.random.of(&OBJECTS);
+        let lock = self.actors[actor].held.last().map(|(lock, _)| *lock).filter(|_| self.random.chance(50));
+        match lock {
+            Some(lock) => {
+                if !self.simple(actor, Kind::Release, lock) {
+                    return;
+                }
+                self.actors[actor].held.pop();
+            }
+            None => drop(self.simple(actor, Kind::Signal, object)),
+        }
+        self.actors[actor].wait = Some(Wait { object, lock });
+    }
+
+    fn end_wait(&mut self, actor: usize, Wait { object, lock }: Wait) {
+        let is_held = |lock: u64| self.actors.iter().any(|actor| actor.held.iter().any(|(held, _)| *held == lock));
+        if self.random.chance(60) || lock.is_some_and(is_held) {
+            return;
+        }
+        self.actors[actor].wait = None;
+        if self.random.chance(90) {
+            self.simple(actor, Kind::Interfere, 0);
+        }
+        self.simple(actor, Kind::Await, object);
+        if let Some(lock) = lock
+            && self.put(actor, Event::new(Kind::Acquire, RESUMED, 0, lock, 0))
+        {
+            self.actors[actor].held.push((lock, Mode::Exclusive));
+        }
     }
 
     fn access(&mut self, actor: usize) {
@@ -207,7 +252,8 @@ impl Generator {
     fn odd(&mut self, actor: usize) {
         match self.random.pick(10) {
             0..5 => {
-                let address = MEMORY + 8 * self.random.pick(4) as u64;
+                let place = MEMORY + 8 * self.random.pick(4) as u64;
+                let address = self.random.of(&[place, place, LOCKS[0], LOCKS[1], OBJECTS[0], OBJECTS[1]]);
                 let resized = self.random.chance(50);
                 if resized || self.random.chance(50) {
                     self.simple(actor, Kind::Free, address);

@@ -264,9 +264,11 @@ fn an_attempt_that_failed_conflicts_with_the_sections_around_it() {
 }
 
 #[test]
-fn a_semaphore_that_was_posted_comes_before_an_attempt_that_failed() {
+fn an_attempt_on_a_semaphore_that_failed_has_no_order() {
     let mut run = Run::new();
-    run.begin(1).write(1, X).read(2, X).on(2, Kind::Signal, L).on(1, Kind::Refused, L).splits(&[1]);
+    run.begin(1).write(1, X).read(2, X).on(2, Kind::Signal, L).on(1, Kind::Refused, L).splits(&[]);
+    let mut run = Run::new();
+    run.begin(1).on(1, Kind::Refused, L).on(2, Kind::Signal, L).on(1, Kind::Await, L).splits(&[]);
 }
 
 #[test]
@@ -289,6 +291,77 @@ fn signals_come_before_waits_and_nothing_else() {
         .on(3, Kind::Signal, L)
         .on(1, Kind::Await, L)
         .splits(&[1]);
+}
+
+#[test]
+fn a_wait_for_a_condition_follows_the_signals_since_it_began() {
+    // A signal before the sleep, which thread 1 does not wait for, and one in it.
+    let run = |before: bool, during: bool| {
+        let mut run = Run::with(Config { strict_waits: true });
+        run.on(1, Kind::Acquire, M).begin(1).write(1, X).read(2, X);
+        if before {
+            run.on(2, Kind::Signal, L);
+        }
+        run.on(1, Kind::Release, M);
+        if during {
+            run.on(2, Kind::Signal, L);
+        }
+        run.on(1, Kind::Interfere, 0).on(1, Kind::Await, L).put(1, Kind::Acquire, RESUMED, 0, M);
+        !run.splits.is_empty()
+    };
+    assert!(!run(false, false));
+    assert!(!run(true, false));
+    assert!(run(false, true));
+    assert!(run(true, true));
+    // What did not begin with a release is no such wait.
+    let mut run = Run::with(Config { strict_waits: true });
+    run.begin(1).write(1, X).read(2, X).on(2, Kind::Signal, L).section(1, M).on(1, Kind::Fork, 3);
+    run.on(1, Kind::Interfere, 0).on(1, Kind::Await, L).splits(&[1]);
+}
+
+/// A thread goes on behind a barrier.
+fn pass(run: &mut Run, thread: ThreadId) -> &mut Run {
+    run.on(thread, Kind::Interfere, 0).on(thread, Kind::Await, L)
+}
+
+#[test]
+fn who_passes_a_barrier_follows_those_of_its_round() {
+    // Threads 2 and 3 meet, then thread 1 comes after a part of a block of thread 4, and meets nobody before thread 3 passes.
+    let run = |is_late: bool| {
+        let mut run = Run::new();
+        run.begin(4).write(4, X).on(2, Kind::Signal, L).on(3, Kind::Signal, L);
+        if is_late {
+            pass(&mut run, 2);
+        }
+        run.read(1, X).on(1, Kind::Signal, L);
+        pass(&mut run, 3).write(3, Y).read(4, Y);
+        !run.splits.is_empty()
+    };
+    assert!(run(false), "all three are of one round");
+    assert!(!run(true), "the round was over");
+    // One that arrives again belongs to the next round, and its first arrival still counts.
+    let mut run = Run::new();
+    run.begin(4).write(4, X).read(2, X).on(2, Kind::Signal, L).on(3, Kind::Signal, L);
+    pass(&mut run, 2).on(2, Kind::Signal, L).on(1, Kind::Signal, L);
+    pass(&mut run, 1);
+    pass(&mut run, 3).write(3, Y).read(4, Y).splits(&[1]);
+}
+
+#[test]
+fn rounds_that_are_over_are_forgotten() {
+    let mut run = Run::new();
+    for _ in 0..1000 {
+        for thread in 1..4 {
+            run.begin(thread).write(thread, X + 8 * u64::from(thread)).end(thread).on(thread, Kind::Signal, L);
+        }
+        for thread in 1..4 {
+            pass(&mut run, thread);
+        }
+        // Somebody who arrives and goes away.
+        run.on(5, Kind::Signal, L).write(5, Y);
+    }
+    let footprint = run.serial.footprint();
+    assert!(footprint.nodes < 24 && footprint.rows < 24, "{footprint:?}");
 }
 
 #[test]
@@ -340,6 +413,36 @@ fn memory_that_is_allocated_holds_new_variables() {
 }
 
 #[test]
+fn memory_that_is_allocated_holds_new_objects() {
+    let signalled = |address, size| {
+        let mut run = Run::new();
+        run.begin(1).write(1, X).read(2, X).on(2, Kind::Signal, L).allocate(3, memory::HEAP, address, size);
+        run.on(1, Kind::Await, L);
+        !run.splits.is_empty()
+    };
+    assert!(!signalled(L, 8));
+    assert!(!signalled(L - 8, 40));
+    assert!(signalled(L - 8, 8));
+    assert!(signalled(L + 8, 8));
+    let locked = |is_held: bool| {
+        let mut run = Run::new();
+        run.begin(1).section(1, L).section(2, L);
+        if is_held {
+            run.put(3, Kind::Acquire, Mode::Shared as u8, 0, L);
+        }
+        run.allocate(3, memory::HEAP, L, 8).section_shared(1, L);
+        !run.splits.is_empty()
+    };
+    assert!(!locked(false));
+    assert!(locked(true));
+    // It arrived at what is no more.
+    let mut run = Run::new();
+    run.begin(4).write(4, X).on(3, Kind::Signal, L).allocate(3, memory::HEAP, M, 8);
+    run.on(1, Kind::Signal, L).allocate(2, memory::HEAP, L, 8).read(2, X).on(2, Kind::Signal, L);
+    pass(&mut run, 1).write(1, Y).read(4, Y).splits(&[]);
+}
+
+#[test]
 fn a_lock_that_is_initialised_or_destroyed_is_a_new_one() {
     for kind in [Kind::LockInit, Kind::LockDestroy] {
         Run::new().begin(1).section(1, L).section(2, L).on(2, kind, L).section(1, L).splits(&[]);
@@ -357,6 +460,9 @@ fn what_was_lost_is_not_held_against_anybody() {
     };
     assert!(!around_loss(1), "the block may have ended");
     assert!(!around_loss(2), "the memory may be other memory");
+    let mut run = Run::new();
+    run.begin(1).write(1, X).read(2, X).on(2, Kind::Signal, L).put(3, Kind::Lost, 0, 5, 0).on(1, Kind::Await, L);
+    run.splits(&[]);
     let mut run = Run::new();
     run.put(1, Kind::Lost, 0, 5, 0).begin(1).write(1, X).write(2, X).write(1, X).splits(&[2]);
 }

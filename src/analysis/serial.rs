@@ -3,7 +3,7 @@
 //! The outermost marked block that a thread is in is a transaction; every operation outside blocks is one of its own. Transactions are ordered as
 //! their operations are:
 //!
-//! - by their thread, by the creation and the join of a thread, and from a signal to all later waits for its object;
+//! - by their thread, by the creation and the join of a thread, and from a signal to the waits that follow it (see `signals.rs`);
 //! - if they conflict: accesses that share a byte, unless both read; acquires and releases of one lock, unless both are shared; an
 //!   attempt on a lock that failed, with all acquires and releases of that lock by others.
 //!
@@ -12,11 +12,12 @@
 //! then left out of the graph, so that the rest of the run is judged by itself.
 //!
 //! A wait for other threads ends the transaction and begins the next one, unless `strict_waits`. Acquires of a lock that the thread holds, and their
-//! releases, are no operations. Memory that is allocated holds new variables, and a lock that is initialised is a new one.
+//! releases, are no operations. Memory that is allocated holds new variables and new objects, unless they are locks that somebody holds, and a lock that is
+//! initialised is a new one.
 //!
 //! **What cannot be known adds no order**, since more order could only accuse. An attempt that failed although nobody holds the lock was numbered
-//! a moment early or late, and conflicts with nothing. When events were lost, memory may have been freed among them and blocks ended: the thread's
-//! blocks end, and all variables and locks are new.
+//! a moment early or late, and conflicts with nothing; so was every one on a semaphore, since nobody holds those. When events were lost, memory may have
+//! been freed among them and blocks ended: the thread's blocks end, and all variables and objects are new.
 //!
 //! **What it costs.** A variable or lock names the transactions of its last operations (see `graph.rs`), so an operation whose
 //! thread knows these costs a comparison for each; another one a join of two clocks. Clocks have a component for each thread that is not known to be over when another
@@ -26,15 +27,18 @@ mod cells;
 mod graph;
 mod locks;
 mod marks;
+mod objects;
 mod pages;
 mod rows;
+mod signals;
 mod splits;
 mod step;
 
 use self::cells::{Access, Cells};
 use self::graph::Graph;
 use self::locks::Locks;
-use self::marks::{Marks, Tables};
+use self::marks::Tables;
+use self::signals::Signals;
 use self::splits::Splits;
 use self::step::Step;
 use super::clock::Slot;
@@ -95,7 +99,7 @@ pub struct Serial {
     graph: Graph,
     cells: Cells,
     locks: Locks,
-    signals: FxHashMap<u64, Marks>,
+    signals: Signals,
     memory: Memory,
     splits: Splits,
     tables: Tables,
@@ -113,7 +117,7 @@ impl Serial {
             graph: Graph::default(),
             cells: Cells::default(),
             locks: Locks::default(),
-            signals: FxHashMap::default(),
+            signals: Signals::default(),
             memory: Memory::default(),
             splits: Splits::default(),
             tables: Tables::default(),
@@ -163,21 +167,10 @@ impl Serial {
             }
             Kind::Acquire => self.locks.acquire(&mut step, thread),
             Kind::Release => self.locks.release(&mut step, thread),
-            Kind::Refused => {
-                if !self.locks.refused(&mut step, thread)
-                    && let Some(signals) = self.signals.get(&event.object)
-                {
-                    // A semaphore.
-                    step.after_all(signals);
-                }
-            }
+            Kind::Refused => self.locks.refused(&mut step, thread),
             Kind::LockInit | Kind::LockDestroy => self.locks.forget(event.object, &mut self.graph, &mut self.tables),
-            Kind::Signal => self.signals.entry(event.object).or_default().add(&mut step),
-            Kind::Await => {
-                if let Some(signals) = self.signals.get(&event.object) {
-                    step.after_all(signals);
-                }
-            }
+            Kind::Signal => return self.signals.signal(&mut step),
+            Kind::Await => return self.signals.wait(&mut step),
             Kind::BlockBegin => {
                 let block = Block { label: event.object, pc: event.pc };
                 self.blocks += u64::from(self.graph.begin_block(slot, block));
@@ -198,6 +191,8 @@ impl Serial {
             Kind::Allocate | Kind::Free | Kind::Extent => {
                 if let Some(new) = self.memory.step(thread, event) {
                     self.cells.forget(&new, &mut self.graph, &mut self.tables);
+                    self.locks.forget_in(&new, &mut self.graph, &mut self.tables);
+                    self.signals.forget(&new, &mut self.graph);
                 }
             }
             Kind::Lost => self.lose(slot, event.number()),
@@ -208,12 +203,14 @@ impl Serial {
             | Kind::Value
             | Kind::Branches
             | Kind::Name
-            | Kind::Time => {}
+            | Kind::Time => return,
         }
+        self.signals.note(slot, kind);
     }
 
     fn turn_to(&mut self, thread: ThreadId) -> Slot {
         let slot = self.graph.slot_of(thread);
+        self.signals.make_room(slot);
         self.current = Some((thread, slot));
         slot
     }
@@ -224,5 +221,6 @@ impl Serial {
         self.graph.end_blocks(slot);
         self.cells.forget_all(&mut self.graph, &mut self.tables);
         self.locks.forget_all(&mut self.graph, &mut self.tables);
+        self.signals.forget_all(&mut self.graph);
     }
 }

@@ -5,12 +5,8 @@
 
 use super::machine::{Effect, Taken};
 use super::program::Place;
-
-/// Whether the order of two steps matters, given that `before` came first.
-#[must_use]
-pub fn precedes(before: &Taken, after: &Taken) -> bool {
-    before.place.thread == after.place.thread || conflict(before, after)
-}
+use std::collections::HashMap;
+use std::ops::Range;
 
 /// Lock, and whether it is used in shared mode. Re-entrant uses do nothing.
 const fn lock_of(effect: Effect) -> Option<(usize, bool)> {
@@ -34,6 +30,7 @@ pub const fn access_of(effect: Effect) -> Option<(usize, bool, bool)> {
     }
 }
 
+/// Whether the order of two steps of different threads matters whenever they are done.
 fn conflict(before: &Taken, after: &Taken) -> bool {
     if let (Some((one, shared)), Some((other, also_shared))) = (lock_of(before.effect), lock_of(after.effect))
         && one == other
@@ -44,18 +41,58 @@ fn conflict(before: &Taken, after: &Taken) -> bool {
         return one == other && (wrote || writes);
     }
     match (before.effect, after.effect) {
-        (Effect::Refused(object), effect) | (effect, Effect::Refused(object))
-            if lock_of(effect).is_some_and(|(lock, _)| lock == object) =>
-        {
-            true
-        }
-        (Effect::Signalled(one), Effect::Resumed { condition: other, .. })
-        | (Effect::Arrived(one), Effect::Passed(other))
-        | (Effect::Posted(one), Effect::TookUnit(other) | Effect::Refused(other)) => one == other,
+        (Effect::Posted(one), Effect::TookUnit(other)) => one == other,
         (Effect::Forked(child), _) => child == after.place.thread as usize,
         (Effect::Finished, Effect::Joined(child)) => child == before.place.thread as usize,
+        (Effect::Refused(object), effect) | (effect, Effect::Refused(object)) => used_by(effect) == Some(object),
         _ => false,
     }
+}
+
+/// The lock or semaphore that a step changes: whoever tries it finds out.
+fn used_by(effect: Effect) -> Option<usize> {
+    match effect {
+        Effect::Posted(semaphore) | Effect::TookUnit(semaphore) => Some(semaphore),
+        _ => lock_of(effect).map(|(lock, _)| lock),
+    }
+}
+
+/// Whether a step goes on because of another one, if that is of its time.
+fn is_awaited(before: Effect, after: Effect) -> bool {
+    match (before, after) {
+        (Effect::Signalled(one), Effect::Resumed { condition: other, .. })
+        | (Effect::Arrived(one), Effect::Passed(other)) => one == other,
+        _ => false,
+    }
+}
+
+/// For each operation the time in which others can have let it go on. A sleeper is woken after it fell asleep. Who passes a
+/// barrier waited for those of its round, which is over when the first one passes.
+fn times(operations: &[Taken]) -> Vec<Range<usize>> {
+    // Where a thread fell asleep or arrived.
+    let mut begun: HashMap<u32, usize> = HashMap::new();
+    let mut rounds: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
+    let mut times = Vec::with_capacity(operations.len());
+    for (at, taken) in operations.iter().enumerate() {
+        let thread = taken.place.thread;
+        let begin = begun.get(&thread).copied().unwrap_or(at);
+        times.push(match taken.effect {
+            Effect::Resumed { .. } => begin..at,
+            Effect::Passed(barrier) => {
+                let rounds = rounds.entry(barrier).or_default();
+                let over = rounds.last().map_or(0, |last| last.end);
+                if begin >= over {
+                    rounds.push(over..at);
+                }
+                rounds.iter().find(|round| round.contains(&begin)).cloned().unwrap_or(at..at)
+            }
+            _ => at..at,
+        });
+        if matches!(taken.effect, Effect::Slept { .. } | Effect::Arrived(_)) {
+            begun.insert(thread, at);
+        }
+    }
+    times
 }
 
 /// Whether the thread has waited for others here: a block does not span that, unless waits are taken strictly.
@@ -91,6 +128,7 @@ impl Graph {
             !matches!(taken.effect, Effect::Began | Effect::Ended | Effect::AssertionFailed | Effect::Stopped(_))
         };
         let operations: Vec<Taken> = log.iter().filter(is_seen).copied().collect();
+        let times = times(&operations);
         let words = operations.len().div_ceil(64);
         let mut graph =
             Graph { blocks: blocks(log, strict_waits), before: vec![0; operations.len() * words], words, operations };
@@ -98,7 +136,13 @@ impl Graph {
             graph.before[after * words + after / 64] |= 1 << (after % 64);
             // From the nearest back: most are known by then.
             for before in (0..after).rev() {
-                if !graph.comes_before(before, after) && precedes(&graph.operations[before], &graph.operations[after]) {
+                let (first, second) = (&graph.operations[before], &graph.operations[after]);
+                let precedes = || {
+                    first.place.thread == second.place.thread
+                        || conflict(first, second)
+                        || times[after].contains(&before) && is_awaited(first.effect, second.effect)
+                };
+                if !graph.comes_before(before, after) && precedes() {
                     let (known, new) = graph.before.split_at_mut(after * words);
                     let known = &known[before * words..];
                     new.iter_mut().zip(known).take(words).for_each(|(new, known)| *new |= known);

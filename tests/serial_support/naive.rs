@@ -2,6 +2,7 @@
 
 use avmon::event::{Event, Kind, Mode, ThreadId, memory};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// What an event does that others can conflict with.
 #[derive(Clone, PartialEq, Debug)]
@@ -16,8 +17,10 @@ enum Operation {
         lock: (u64, u32),
         how: How,
     },
-    Signal(u64),
-    Await(u64),
+    /// Of an object and its life.
+    Signal((u64, u32)),
+    /// Follows the signals in these places of the run.
+    Await((u64, u32), Range<usize>),
     Fork(ThreadId),
     Join(ThreadId),
     /// A thread's first or last event.
@@ -39,13 +42,15 @@ struct Done {
     pc: u64,
 }
 
-#[derive(Default, Clone, Copy)]
+#[derive(Default)]
 struct Open {
     depth: u32,
     /// The open block's transaction, once it has an operation.
     block: Option<usize>,
     pc: u64,
     last: Option<usize>,
+    /// Its events that tell what it does: kind, object, and place in the run.
+    events: Vec<(Kind, u64, usize)>,
 }
 
 #[derive(Default)]
@@ -60,6 +65,8 @@ pub struct Naive {
     losses: u32,
     extents: BTreeMap<ThreadId, u64>,
     sizes: BTreeMap<u64, u64>,
+    /// The rounds of each object that are over, as places in the run.
+    rounds: BTreeMap<(u64, u32), Vec<Range<usize>>>,
     freed: BTreeMap<ThreadId, (u64, u64)>,
     /// Of each transaction, those right after it, and where its block begins.
     after: Vec<BTreeSet<usize>>,
@@ -83,6 +90,12 @@ impl Naive {
         let operation = self.operation(thread, event);
         if operation != Operation::Other {
             let before = self.before(thread, &operation);
+            if let (Operation::Await(object, time), Some(arrival)) = (&operation, self.arrival(thread, event.object)) {
+                let rounds = self.rounds.entry(*object).or_default();
+                if time.contains(&arrival) && !rounds.contains(time) {
+                    rounds.push(time.clone());
+                }
+            }
             let transaction = self.transaction(thread);
             for other in before {
                 if other != transaction {
@@ -141,8 +154,8 @@ impl Naive {
 
     /// Transactions with an operation that must come before this one.
     fn before(&self, thread: ThreadId, operation: &Operation) -> BTreeSet<usize> {
-        let must = |done: &&Done| done.thread != thread && comes_before(done, thread, operation);
-        self.done.iter().filter(must).map(|done| done.transaction).collect()
+        let must = |(at, done): &(usize, &Done)| done.thread != thread && comes_before(*at, done, thread, operation);
+        self.done.iter().enumerate().filter(must).map(|(_, done)| done.transaction).collect()
     }
 
     fn operation(&self, thread: ThreadId, event: &Event) -> Operation {
@@ -161,8 +174,8 @@ impl Naive {
                 None => of_mode(event.mode()),
             },
             Some(Kind::Refused) if holders.iter().any(|(holder, ..)| *holder != thread) => lock(How::Refused),
-            Some(Kind::Refused | Kind::Await) => Operation::Await(object),
-            Some(Kind::Signal) => Operation::Signal(object),
+            Some(Kind::Await) => Operation::Await(self.object(object), self.time(thread, object)),
+            Some(Kind::Signal) => Operation::Signal(self.object(object)),
             Some(Kind::Fork) => Operation::Fork(object as ThreadId),
             Some(Kind::Join) => Operation::Join(object as ThreadId),
             Some(Kind::Start | Kind::End) => Operation::Bound,
@@ -171,9 +184,46 @@ impl Naive {
     }
 
     fn access(&self, event: &Event, writes: bool) -> Operation {
-        let life = |byte: u64| self.byte_lives.get(&byte).copied().unwrap_or(0) + self.losses;
-        let bytes = (event.object..event.object + event.size()).map(|byte| (byte, life(byte))).collect();
+        let bytes = (event.object..event.object + event.size()).map(|byte| self.object(byte)).collect();
         Operation::Access { writes, bytes }
+    }
+
+    /// What is at an address, and its life.
+    fn object(&self, address: u64) -> (u64, u32) {
+        (address, self.byte_lives.get(&address).copied().unwrap_or(0) + self.losses)
+    }
+
+    /// The last event of the thread before the wait that ends now, if it waited.
+    fn begin_of_wait(&self, thread: ThreadId) -> Option<(Kind, u64, usize)> {
+        match self.threads.get(&thread)?.events.as_slice() {
+            [.., begin, (Kind::Interfere, ..)] => Some(*begin),
+            _ => None,
+        }
+    }
+
+    /// Where in the run the thread arrived at the barrier that it waited at, if it is one.
+    fn arrival(&self, thread: ThreadId, barrier: u64) -> Option<usize> {
+        let begin = self.begin_of_wait(thread);
+        begin.filter(|&(kind, object, _)| kind == Kind::Signal && object == barrier).map(|(.., at)| at)
+    }
+
+    /// Which places of the run an await looks at.
+    fn time(&self, thread: ThreadId, object: u64) -> Range<usize> {
+        let now = self.done.len();
+        if let Some(arrival) = self.arrival(thread, object) {
+            let object = self.object(object);
+            if self.done[arrival].operation != Operation::Signal(object) {
+                // What it arrived at is no more.
+                return 0..0;
+            }
+            let rounds = self.rounds.get(&object).map_or(&[][..], Vec::as_slice);
+            let own = rounds.iter().find(|round| round.contains(&arrival)).cloned();
+            return own.unwrap_or(rounds.last().map_or(0, |last| last.end)..now);
+        }
+        match self.begin_of_wait(thread) {
+            Some((Kind::Release, _, at)) => at..now,
+            _ => 0..now,
+        }
     }
 
     fn lock_life(&self, lock: u64) -> u32 {
@@ -184,6 +234,12 @@ impl Naive {
     fn change(&mut self, thread: ThreadId, event: &Event) {
         let object = event.object;
         let open = self.threads.entry(thread).or_default();
+        match event.kind() {
+            None | Some(Kind::Fence | Kind::Start) => {}
+            // The place of the signal itself.
+            Some(Kind::Signal) => open.events.push((Kind::Signal, object, self.done.len() - 1)),
+            Some(kind) => open.events.push((kind, object, self.done.len())),
+        }
         match event.kind() {
             Some(Kind::BlockBegin) => {
                 if open.depth == 0 {
@@ -235,6 +291,9 @@ impl Naive {
                 self.sizes.insert(object, size);
                 for byte in object + kept..object + size {
                     *self.byte_lives.entry(byte).or_default() += 1;
+                    if self.held.get(&byte).is_none_or(Vec::is_empty) {
+                        *self.lock_lives.entry(byte).or_default() += 1;
+                    }
                 }
             }
             Some(Kind::Lost) => {
@@ -249,7 +308,7 @@ impl Naive {
     }
 }
 
-fn comes_before(done: &Done, thread: ThreadId, operation: &Operation) -> bool {
+fn comes_before(at: usize, done: &Done, thread: ThreadId, operation: &Operation) -> bool {
     match (&done.operation, operation) {
         (Operation::Fork(child), _) if *child == thread => true,
         (_, Operation::Join(child)) if *child == done.thread => true,
@@ -260,7 +319,7 @@ fn comes_before(done: &Done, thread: ThreadId, operation: &Operation) -> bool {
             let conflict = how != too || *how == How::Exclusive;
             conflict && lock == other
         }
-        (Operation::Signal(object), Operation::Await(other)) => object == other,
+        (Operation::Signal(object), Operation::Await(other, time)) => object == other && time.contains(&at),
         _ => false,
     }
 }

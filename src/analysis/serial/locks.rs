@@ -2,9 +2,10 @@
 
 use super::graph::{Graph, Mark};
 use super::marks::{Marks, Tables};
+use super::objects::Objects;
 use super::step::Step;
 use crate::event::{Mode, ThreadId};
-use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 struct Lock {
     holders: Vec<Holder>,
@@ -23,12 +24,12 @@ struct Holder {
 }
 
 #[derive(Default)]
-pub struct Locks(FxHashMap<u64, Lock>);
+pub struct Locks(Objects<Lock>);
 
 impl Locks {
     #[inline]
     pub fn acquire(&mut self, step: &mut Step, thread: ThreadId) {
-        let lock = self.0.entry(step.event.object).or_default();
+        let lock = self.0.get_or_make(step.event.object, Lock::default);
         let mode = step.event.mode();
         if let Some(again) = lock.holders.iter_mut().find(|holder| holder.thread == thread) {
             again.depth += 1;
@@ -42,7 +43,7 @@ impl Locks {
 
     #[inline]
     pub fn release(&mut self, step: &mut Step, thread: ThreadId) {
-        let lock = self.0.entry(step.event.object).or_default();
+        let lock = self.0.get_or_make(step.event.object, Lock::default);
         let mut mode = step.event.mode();
         if let Some(at) = lock.holders.iter().position(|holder| holder.thread == thread) {
             let holder = &mut lock.holders[at];
@@ -59,28 +60,32 @@ impl Locks {
         lock.operate(step, mode);
     }
 
-    /// An attempt failed because another thread holds the lock. False if none does.
-    pub fn refused(&mut self, step: &mut Step, thread: ThreadId) -> bool {
-        let Some(lock) = self.0.get_mut(&step.event.object) else { return false };
-        let is_held = lock.holders.iter().any(|holder| holder.thread != thread);
-        if is_held {
+    /// An attempt failed. If no other thread holds the lock, or it is a semaphore, it is not known when that was.
+    pub fn refused(&mut self, step: &mut Step, thread: ThreadId) {
+        let Some(lock) = self.0.get_mut(step.event.object) else { return };
+        if lock.holders.iter().any(|holder| holder.thread != thread) {
             step.after(lock.exclusive);
             step.after_all(&lock.shared);
             lock.refused.add(step);
         }
-        is_held
     }
 
     /// The lock at this address is no more.
     pub fn forget(&mut self, address: u64, graph: &mut Graph, tables: &mut Tables) {
-        if let Some(lock) = self.0.remove(&address) {
+        if let Some(lock) = self.0.take(address) {
             lock.release(graph, tables);
         }
     }
 
+    /// New locks begin in this memory. One that is held is older than the memory seems to be, and lives on.
+    pub fn forget_in(&mut self, memory: &Range<u64>, graph: &mut Graph, tables: &mut Tables) {
+        let over = self.0.take_in(memory, |lock| lock.holders.is_empty());
+        over.into_iter().for_each(|lock| lock.release(graph, tables));
+    }
+
     /// All locks are new.
     pub fn forget_all(&mut self, graph: &mut Graph, tables: &mut Tables) {
-        self.0.drain().for_each(|(_, lock)| lock.release(graph, tables));
+        self.0.take_all().for_each(|lock| lock.release(graph, tables));
     }
 }
 

@@ -724,7 +724,7 @@ fn mistakes_are_told() {
 fn the_program_comes_into_the_current_directory() {
     let home = tempfile::tempdir().unwrap();
     std::fs::create_dir(home.path().join("my cases")).unwrap();
-    std::fs::write(home.path().join("my cases/a b.scn"), DEADLOCK.replace("acq m\n", "rd x\n")).unwrap();
+    std::fs::write(home.path().join("my cases/a b.scn"), "var x\nt1: wr x\n").unwrap();
     let built = run(recording::avmon(&["scenario", "build", "my cases/a b.scn"]).current_dir(home.path())).unwrap();
     let told = "a b: run it with:\n  avmon run -- './a b'\nor without its order:\n  './a b' free\n";
     assert_eq!((built.end, built.stdout.as_str()), (End::Exit(0), told), "{built}");
@@ -755,7 +755,7 @@ fn all_that_is_told_of_a_program_is_in_the_scenario() {
 fn files_that_cannot_be_built_are_told() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("bytes.scn"), b"lock \xff\n").unwrap();
-    std::fs::write(home.path().join("bare"), "var x\n").unwrap();
+    std::fs::write(home.path().join("bare"), "t1: r = 1\n").unwrap();
     for (arguments, code, says) in [
         (["missing.scn"].as_slice(), 125, "avmon: error: missing.scn cannot be read: No such file or directory"),
         (&["bytes.scn"], 125, "avmon: error: bytes.scn cannot be read: it is no text in UTF-8\n"),

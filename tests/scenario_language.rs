@@ -250,7 +250,7 @@ fn mistakes() -> Vec<(&'static str, String, String)> {
         (
             "UnknownStep",
             "var x\nt1: write x 1",
-            "2:5: there is no step 'write'; did you mean 'wr'?\n    t1: write x 1\n        ^~~~~\n",
+            "2:5: there is no step 'write'; did you mean 'wr x 1'?\n    t1: write x 1\n        ^~~~~\n",
         ),
         (
             "UnknownStep",
@@ -375,27 +375,32 @@ fn mistakes() -> Vec<(&'static str, String, String)> {
         (
             "UnknownStep",
             "lock m\nt1: lock m; acq m",
-            "2:5: there is no step 'lock'; did you mean 'acq'?\n    t1: lock m; acq m\n        ^~~~\n",
+            "2:5: there is no step 'lock'; did you mean 'acq m'?\n    t1: lock m; acq m\n        ^~~~\n",
         ),
         (
             "UnknownStep",
             "lock m\nt1: unlock m; acq m",
-            "2:5: there is no step 'unlock'; did you mean 'rel'?\n    t1: unlock m; acq m\n        ^~~~~~\n",
+            "2:5: there is no step 'unlock'; did you mean 'rel m'?\n    t1: unlock m; acq m\n        ^~~~~~\n",
         ),
         (
             "UnknownStep",
             "lock m\nt1: acquire m; acq m",
-            "2:5: there is no step 'acquire'; did you mean 'acq'?\n    t1: acquire m; acq m\n        ^~~~~~~\n",
+            "2:5: there is no step 'acquire'; did you mean 'acq m'?\n    t1: acquire m; acq m\n        ^~~~~~~\n",
         ),
         (
             "UnknownStep",
             "lock m\nt1: release m; acq m",
-            "2:5: there is no step 'release'; did you mean 'rel'?\n    t1: release m; acq m\n        ^~~~~~~\n",
+            "2:5: there is no step 'release'; did you mean 'rel m'?\n    t1: release m; acq m\n        ^~~~~~~\n",
         ),
         (
             "UnknownStep",
             "var x\nt1: read x",
-            "2:5: there is no step 'read'; did you mean 'rd'?\n    t1: read x\n        ^~~~\n",
+            "2:5: there is no step 'read'; did you mean 'rd x'?\n    t1: read x\n        ^~~~\n",
+        ),
+        (
+            "UnknownStep",
+            "lock m\nt1: trylock m",
+            "2:5: there is no step 'trylock'; did you mean 'r = try m'?\n    t1: trylock m\n        ^~~~~~~\n",
         ),
         (
             "UnknownDeclaration",

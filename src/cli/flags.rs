@@ -58,6 +58,7 @@ impl Flags {
 }
 
 /// The word as a shell reads it back.
+#[must_use]
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=+,./:@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -176,9 +176,8 @@ impl<'a> Outline<'a> {
                 let own = threads.iter().filter(|other| other.name == *thread).flat_map(|thread| &thread.registers);
                 *nearest = closest_to(name, own.map(String::as_str));
             }
-            ErrorKind::UnknownStep { word, nearest } => {
-                let meant = Does::meant_by(word).map(|step| step.text().to_owned());
-                *nearest = meant.or_else(|| closest_to(word, Does::ALL.iter().map(|step| step.text())));
+            ErrorKind::UnknownStep { word, nearest } if nearest.is_none() => {
+                *nearest = closest_to(word, Does::ALL.iter().map(|step| step.text()));
             }
             ErrorKind::UnknownDeclaration { word, nearest } => {
                 let meant = Declares::meant_by(word).map(|declares| declares.text().to_owned());

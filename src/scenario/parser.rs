@@ -217,7 +217,10 @@ impl<'a> Parser<'_, 'a> {
             }
             Some(word) => self.step_of(word, first, None),
             None if first.text == "else" => self.tell(first, ErrorKind::StrayElse {}),
-            None => self.tell(first, ErrorKind::UnknownStep { word: first.text.to_owned(), nearest: None }),
+            None => {
+                let nearest = self.meant_by(first.text);
+                self.tell(first, ErrorKind::UnknownStep { word: first.text.to_owned(), nearest })
+            }
         }
     }
 
@@ -244,6 +247,15 @@ impl<'a> Parser<'_, 'a> {
         let what = self.outline.find(name.text).map_or("word", |named| self.outline.what(named));
         let hint = format!("; write it with '{write} {} {value}'", name.text);
         self.tell(name, ErrorKind::NoRegister { name: name.text.to_owned(), what, hint })
+    }
+
+    /// How a step is written here that begins with a word of another language.
+    fn meant_by(&self, word: &str) -> Option<String> {
+        let step = Does::meant_by(word)?;
+        let result = if step.needs_register() { "r = " } else { "" };
+        let names_something = self.peek().is_some_and(|token| self.outline.find(token.text).is_some());
+        let rest = if names_something { format!(" {}", self.words_of_step()) } else { String::new() };
+        Some(format!("{result}{}{rest}", step.text()))
     }
 
     /// What is left of this step.

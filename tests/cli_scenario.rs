@@ -173,12 +173,40 @@ fn deadlocks_misuse_and_entangled_blocks_have_their_words() {
         "{}",
         misuse.stdout
     );
-    let again = run("rwlock l\nt1: racq l; racq l; rel l\n", &[]);
-    assert!(again.stdout.contains("'racq l', takes what the thread holds already:\n"), "{}", again.stdout);
+    let twice = run("recursive m\ncond c\nt1: acq m; acq m; wait c m\nt2: acq m; rel m\n", &["--limit", "1000"]);
+    let told = "'wait c m', waits with a lock held more than once; a wait gives it back only once:\n";
+    assert!(twice.stdout.contains(told), "{}", twice.stdout);
     let entangled = run("var x, y\nt1: begin; rd x; wr y; end\nt2: begin; rd y; wr x; end\n", &[]);
     assert!(entangled.stdout.contains("Blocks can be entangled: each is whole in this run"), "{}", entangled.stdout);
     let endless = run(&format!("t1: {}{}\n", "while 1 max 1000 { ".repeat(3), "}".repeat(3)), &[]);
     assert!(endless.stdout.contains("comes after a million steps that nobody else can notice"), "{}", endless.stdout);
+}
+
+/// A lock may be read by one thread several times. It is free when all of them are given back; who reads it and wants to write waits
+/// for itself.
+#[test]
+fn reads_nest() {
+    let nested = "rwlock l\nvar x\nt1: begin; racq l; rd x; racq l; rel l; rd x; rel l; end\nt2: acq l; wr x; rel l\n";
+    let told = run(nested, &[]);
+    assert_eq!(told.code, Some(0), "{}", told.stdout);
+    assert!(
+        told.stdout.starts_with("-: 2 threads, 2 interleavings; 2 runs looked at, 0 not serialisable\n"),
+        "{}",
+        told.stdout
+    );
+    let two = run(&nested.replace("racq l; rel l;", "rel l; racq l;"), &[]);
+    assert!(two.stdout.contains("The block of t1 (line 3) can be split:\n"), "{}", two.stdout);
+    let tried = run(
+        "rwlock l\nt1: racq l; r = rtry l; assert r; rel l; q = try l; assert !q; rel l; q = try l; assert q\n",
+        &[],
+    );
+    assert_eq!(tried.code, Some(0), "{}", tried.stdout);
+    let kept = run("rwlock l\nt1: racq l; racq l; rel l\nt2: acq l; rel l\n", &["--order", "t1*3 t2"]);
+    assert!(kept.stderr.contains("t2 stands at -:3:5, and l is held by t1"), "{}", kept.stderr);
+    let upgraded = run("rwlock l\nt1: racq l; acq l\n", &[]);
+    assert!(upgraded.stdout.contains("\nDeadlock: t1 at line 2, 'acq l':\n"), "{}", upgraded.stdout);
+    let unheld = run("rwlock l\nt1: racq l; racq l; rel l; rel l; rel l\n", &[]);
+    assert!(unheld.stdout.contains("'rel l', is not the thread's to give back"), "{}", unheld.stdout);
 }
 
 #[test]

@@ -470,6 +470,33 @@ t2: wait b
     }
 }
 
+#[test]
+fn reads_nest() {
+    let text = "\
+rwlock l
+var x
+
+t1: begin
+    racq l
+    racq l
+    r = rd x
+t2: racq l; rd x; rel l
+t1: rel l
+    q = rtry l
+    rel l
+    rel l
+t3: acq l; wr x 5; rel l
+t1: racq l
+    assert r == 0 && q == 1
+    rel l
+    end
+";
+    check_by_both(text, || Order::Written);
+    for seed in 0..4 {
+        check_by_both(text, || Order::Seed(seed));
+    }
+}
+
 /// Names that C, its library and the program's own fixed part know, values that say nothing, and one that is as long as it may be.
 fn odd_text() -> String {
     let deep = |open: &str, close: &str| open.repeat(MOST_OPERATORS / 2) + "r" + &close.repeat(MOST_OPERATORS / 2);
@@ -516,7 +543,7 @@ fn the_text_alone_compiles_anywhere_without_warnings() {
     let built =
         run(recording::avmon(&["scenario", "build", "odd.scn", "-o", "odd.c"]).current_dir(home.path())).unwrap();
     assert_eq!(built.end, End::Exit(0), "{built}");
-    assert_eq!(built.stdout, "odd.c: compile it with 'avmon cc -O1 -pthread odd.c -o PROGRAM'\n");
+    assert_eq!(built.stdout, "odd.c: compile it with:\n  avmon cc -O1 -pthread odd.c -o PROGRAM\n");
     for compiler in ["gcc", "clang"] {
         for level in ["-O0", "-O2"] {
             let flags = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", level, "-pthread", "odd.c", "-o", "odd"];
@@ -544,7 +571,7 @@ fn a_deadlock_is_told_twice() {
     let (built, ran) = both(home.path(), DEADLOCK, &[], &["values"]);
     let stuck = "t1 at case.scn:7, t2 at case.scn:8";
     let told = format!(
-        "case: run it with 'avmon run -- ./case', or without its order with './case free'\n\
+        "case: run it with:\n  avmon run -- ./case\nor without its order:\n  ./case free\n\
          the order ends in a deadlock: {stuck}; the program says so and ends there, and may hang without its order\n"
     );
     assert_eq!((built.end, built.stdout.as_str()), (End::Exit(0), told.as_str()));
@@ -605,10 +632,10 @@ fn mistakes_are_told() {
     );
     refuses("lock m\nt1: rel m\n", &[], 125, "case.scn:2:5: in this order the lock is not held here");
     refuses(
-        "rwlock l\nt1: racq l; racq l\n",
+        "recursive m\ncond c\nt1: acq m; acq m; wait c m\n",
         &[],
         125,
-        "case.scn:2:13: in this order the lock is held for reading already",
+        "case.scn:3:19: in this order the lock is held more than once here, and a wait gives it back only once",
     );
     refuses(
         "t1: while 1 max 1000 { while 1 max 1000 { } }\n",
@@ -687,14 +714,48 @@ fn mistakes_are_told() {
     );
     refuses(DEADLOCK, &["--compiler", "no-such-compiler"], 125, "no-such-compiler was not found");
     refuses(DEADLOCK, &["--compiler", "avmon"], 125, "'avmon' is avmon itself");
+    let itself = "is the scenario itself, which would be lost; name another file with -o\n";
+    refuses(DEADLOCK, &["-o", "case.scn"], 2, &format!("case.scn {itself}"));
+    refuses(DEADLOCK, &["-o", "./case.scn"], 2, &format!("./case.scn {itself}"));
     refuses(DEADLOCK, &["-o", "no/such/case.c"], 125, "no/such/case.c cannot be written: ");
+}
+
+#[test]
+fn the_program_comes_into_the_current_directory() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join("my cases")).unwrap();
+    std::fs::write(home.path().join("my cases/a b.scn"), "var x\nt1: wr x\n").unwrap();
+    let built = run(recording::avmon(&["scenario", "build", "my cases/a b.scn"]).current_dir(home.path())).unwrap();
+    let told = "a b: run it with:\n  avmon run -- './a b'\nor without its order:\n  './a b' free\n";
+    assert_eq!((built.end, built.stdout.as_str()), (End::Exit(0), told), "{built}");
+    let ran = run(Command::new(home.path().join("a b")).current_dir(home.path())).unwrap();
+    assert_eq!(ran.end, End::Exit(0), "{ran}");
+}
+
+/// What `main` does is in no step; it has the line of the thread that it is done for.
+#[test]
+fn all_that_is_told_of_a_program_is_in_the_scenario() {
+    let home = tempfile::tempdir().unwrap();
+    let text = "lock m\n\nt1: begin\n    acq m; rel m\n    acq m; rel m\n    end\nt2: acq m; rel m\n";
+    std::fs::write(home.path().join("case.scn"), text).unwrap();
+    let built = run(recording::avmon(&["scenario", "build", "case.scn"]).current_dir(home.path())).unwrap();
+    assert_eq!(built.end, End::Exit(0), "{built}");
+    let ran = run(recording::avmon(&["run", "--", "./case"]).current_dir(home.path())).unwrap();
+    let frames = || ran.stderr.lines().filter(|line| line.trim_start().starts_with('#'));
+    assert!(frames().count() >= 5 && frames().all(|frame| frame.contains("/case.scn:")), "{ran}");
+    for line in [3, 7] {
+        assert!(
+            frames().any(|frame| frame.contains("#0 main ") && frame.contains(&format!("/case.scn:{line} "))),
+            "{ran}"
+        );
+    }
 }
 
 #[test]
 fn files_that_cannot_be_built_are_told() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("bytes.scn"), b"lock \xff\n").unwrap();
-    std::fs::write(home.path().join("bare"), "var x\n").unwrap();
+    std::fs::write(home.path().join("bare"), "t1: r = 1\n").unwrap();
     for (arguments, code, says) in [
         (["missing.scn"].as_slice(), 125, "avmon: error: missing.scn cannot be read: No such file or directory"),
         (&["bytes.scn"], 125, "avmon: error: bytes.scn cannot be read: it is no text in UTF-8\n"),

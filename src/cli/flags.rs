@@ -58,7 +58,8 @@ impl Flags {
 }
 
 /// The word as a shell reads it back.
-fn quoted(word: &str) -> String {
+#[must_use]
+pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_=+,./:@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

@@ -1,7 +1,7 @@
 //! A scenario as a C program with real threads, which runs it in a given order.
 //!
 //! What all such programs share is in `shim/scenario.h`. Every step has the line and the column that it has in the scenario, so
-//! whatever speaks of the program's code speaks of the scenario.
+//! whatever speaks of the program's code speaks of the scenario. What no step says has the line where its thread begins, or line 1.
 
 use super::machine::{Effect, Machine, Taken};
 use super::program::Place;
@@ -118,7 +118,8 @@ impl Writer<'_> {
         for (file, text) in [("avmon.h", MARKS), ("scenario.h", SHARED)] {
             writeln!(self.text, "\n#line 1 \"{file}\"\n{}", text.trim_end())?;
         }
-        self.own_lines()?;
+        writeln!(self.text)?;
+        self.line(1)?;
         writeln!(self.text, "/* The objects of the scenario. */")?;
         for object in &self.scenario.objects {
             writeln!(self.text, "{}", declaration(&object.name, object.kind))?;
@@ -131,21 +132,22 @@ impl Writer<'_> {
         for index in 0..self.scenario.threads.len() {
             self.thread(index)?;
         }
-        self.own_lines()?;
+        writeln!(self.text)?;
+        self.line(1)?;
         self.plan()?;
         self.values()?;
         self.main()
     }
 
-    /// What follows is in no line of the scenario.
-    fn own_lines(&mut self) -> fmt::Result {
-        let next = self.text.lines().count() + 3;
-        writeln!(self.text, "\n#line {next} \"program.c\"")
+    /// The next line of text counts as this one of the scenario.
+    fn line(&mut self, line: u32) -> fmt::Result {
+        writeln!(self.text, "#line {line} {}", literal(self.path))
     }
 
     fn thread(&mut self, index: ThreadIndex) -> fmt::Result {
         let thread = &self.scenario.threads[index];
-        self.own_lines()?;
+        writeln!(self.text)?;
+        self.line(first_line(thread))?;
         writeln!(self.text, "static void *{}(void *unused) {{", name(&thread.name))?;
         for register in &thread.registers {
             writeln!(self.text, "    long {} = 0;", name(register))?;
@@ -165,7 +167,7 @@ impl Writer<'_> {
 
     fn step(&mut self, thread: &Thread, step: &Step) -> fmt::Result {
         let code = self.code(thread, step);
-        writeln!(self.text, "#line {} {}", step.at.line, literal(self.path))?;
+        self.line(step.at.line)?;
         let indentation = (step.at.column as usize).saturating_sub(1);
         write!(self.text, "{:indentation$}{code}", "")?;
         match &step.action {
@@ -351,37 +353,51 @@ impl Writer<'_> {
 
     /// Creates the threads that nobody forks, and joins those that nobody joins.
     fn main(&mut self) -> fmt::Result {
-        let program = self.machine.program;
-        writeln!(self.text, "int main(int count, char **arguments) {{\n    begin(&plan, count, arguments);")?;
-        for object in &self.scenario.objects {
+        let (scenario, program) = (self.scenario, self.machine.program);
+        self.line(1)?;
+        writeln!(self.text, "int main(int count, char **arguments) {{")?;
+        self.statement(1, "begin(&plan, count, arguments)")?;
+        for object in &scenario.objects {
             let here = name(&object.name);
             match object.kind {
-                ObjectKind::Barrier(most) => writeln!(self.text, "    pthread_barrier_init(&{here}, 0, {most});")?,
-                ObjectKind::Semaphore(units) => writeln!(self.text, "    sem_init(&{here}, 0, {units});")?,
+                ObjectKind::Barrier(most) => self.statement(1, &format!("pthread_barrier_init(&{here}, 0, {most})"))?,
+                ObjectKind::Semaphore(units) => self.statement(1, &format!("sem_init(&{here}, 0, {units})"))?,
                 _ => {}
             }
         }
-        for (index, thread) in self.scenario.threads.iter().enumerate() {
+        for (index, thread) in scenario.threads.iter().enumerate() {
             if program.parents[index].is_none() {
-                writeln!(self.text, "    FORK({}, {});", handle(thread), name(&thread.name))?;
+                let fork = format!("FORK({}, {})", handle(thread), name(&thread.name));
+                self.statement(first_line(thread), &fork)?;
             }
         }
-        writeln!(self.text, "    open_order();")?;
+        self.statement(1, "open_order()")?;
         if !self.run.stuck.is_empty() {
-            writeln!(self.text, "    end_in_deadlock(print_values);")?;
+            self.statement(1, "end_in_deadlock(print_values)")?;
         }
-        writeln!(self.text, "    await_all();")?;
-        for (index, thread) in self.scenario.threads.iter().enumerate() {
+        self.statement(1, "await_all()")?;
+        for (index, thread) in scenario.threads.iter().enumerate() {
             if program.is_joined[index] {
                 continue;
             }
             // A fork in a branch may not have happened.
             let condition = program.parents[index]
                 .map_or(String::new(), |_| format!("if (value_of(&{}.is_started)) ", handle(thread)));
-            writeln!(self.text, "    {condition}JOIN({});", handle(thread))?;
+            self.statement(first_line(thread), &format!("{condition}JOIN({})", handle(thread)))?;
         }
-        writeln!(self.text, "    return end(print_values);\n}}")
+        self.statement(1, "return end(print_values)")?;
+        writeln!(self.text, "}}")
     }
+
+    fn statement(&mut self, line: u32, code: &str) -> fmt::Result {
+        self.line(line)?;
+        writeln!(self.text, "    {code};")
+    }
+}
+
+/// Where the thread begins.
+fn first_line(thread: &Thread) -> u32 {
+    thread.steps.first().map_or(1, |step| step.at.line)
 }
 
 /// The function of an operator that C does not have with this meaning.

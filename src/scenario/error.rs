@@ -1,5 +1,6 @@
 //! What can be wrong in the text of a scenario.
 
+use super::lexer::without_mark;
 use super::tree::Position;
 use super::words::{Declares, Does};
 use std::fmt::{self, Write as _};
@@ -60,6 +61,9 @@ error_kinds! {
         "there is no step '{word}'; {}", advice(nearest.as_deref(), &format!("the steps are {}", list(Does::ALL.iter().map(|word| word.text()))));
     UnknownDeclaration { word: String, nearest: Option<String> } =>
         "'{word}' declares nothing; {}", advice(nearest.as_deref(), &format!("write one of {}, or begin a thread with its name and ':'", list(Declares::ALL.iter().map(|word| word.text()))));
+    /// The word `thread`.
+    ThreadWord { name: String } => "a thread begins with its name and ':' alone; write '{name}:'";
+    NoThread {} => "there is no thread here, and a scenario needs one at least; its steps follow its name and ':', as in 't1: acq m'";
     OutsideThread { word: String } => "'{word}' is in no thread; begin one with its name and ':', as in 't1: {word}'";
     LateDeclaration { word: &'static str } => "'{word}' declares an object; that has its place before the first thread";
     /// An object or thread that the step cannot use.
@@ -67,6 +71,10 @@ error_kinds! {
         "'{name}' is {}; {step} needs {}{hint}", with_article(what), with_article(needs);
     /// Something with or without a value of its own where a register should be.
     NoRegister { name: String, what: &'static str, hint: String } => "'{name}' is {}, not a register{hint}", with_article(what);
+    /// A step with a value where only registers and numbers can be.
+    StepInValue { step: String } => "a value has no steps in it; take that step first, as in 'r = {step}', and use 'r' here";
+    /// In a step that writes.
+    EqualsSign { form: String } => "this step has no '='; write '{form}'";
     NoResult { step: &'static str } => "{step} gives no value; write it without '='";
     NeedsRegister { step: &'static str, form: &'static str } => "{step} tells by its value whether it worked; write '{form}'";
     Expected { what: &'static str, found: String } => "{what} should be here, not {found}";
@@ -120,7 +128,7 @@ impl Errors {
     /// The messages, each with its line of the text and a caret below the place.
     #[must_use]
     pub fn render(&self, path: &str, text: &str) -> String {
-        let lines: Vec<&str> = text.lines().collect();
+        let lines: Vec<&str> = without_mark(text).lines().collect();
         let mut result = String::new();
         for Error { kind, at, width } in &self.first {
             let _ = writeln!(result, "{path}:{}:{}: {kind}", at.line, at.column);

@@ -40,10 +40,15 @@ impl Token<'_> {
 /// Symbols that are no operators of two values.
 const PUNCTUATION: &[&str] = &["{", "}", "(", ")", ":", ";", ",", "=", "!"];
 
+/// The text without the byte order mark that some editors put before it.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 /// The tokens of the text, of which every line ends with a [`Kind::Newline`]; comments are left out.
 pub fn tokens<'a>(text: &'a str, errors: &mut Vec<Error>) -> Vec<Token<'a>> {
     let mut tokens = Vec::new();
-    for (index, line) in text.lines().enumerate() {
+    for (index, line) in without_mark(text).lines().enumerate() {
         let at = |column: usize| Position { line: index as u32 + 1, column: column as u32 };
         let mut rest = line;
         let mut column = 1;

@@ -78,8 +78,8 @@ pub enum Effect {
 pub enum Misuse {
     /// Releases, or waits with, a lock that it does not hold.
     NotHeld,
-    /// Takes the read side that it has already.
-    HeldAlready,
+    /// Waits with a lock that it took more than once: the wait would give it back only once.
+    HeldAgain,
     /// Does nothing that others can notice for too long.
     Endless,
 }
@@ -104,7 +104,7 @@ const PHASE: usize = 1;
 const QUEUE: usize = 2;
 const THREAD_WORDS: usize = 3;
 
-/// Words of a lock: its owner from 1, and how often it took it, or a bit for each reader.
+/// Words of a lock: its owner from 1, and how often the owner took it; or instead, for each thread how often it took it for reading.
 const OWNER: usize = 0;
 const DEPTH: usize = 1;
 const READERS: usize = 1;
@@ -136,7 +136,8 @@ impl<'p> Machine<'p> {
             .objects
             .iter()
             .map(|kind| match kind {
-                ObjectKind::Lock | ObjectKind::Recursive | ObjectKind::RwLock => room(2),
+                ObjectKind::Recursive => room(2),
+                ObjectKind::RwLock => room(READERS + program.threads.len()),
                 ObjectKind::Condition => room(0),
                 _ => room(1),
             })
@@ -213,12 +214,17 @@ impl<'p> Machine<'p> {
         self.phase(state, thread) == phase::FINISHED
     }
 
+    /// Whether anybody has the lock for reading.
+    fn is_read(&self, state: &State, lock: ObjectId) -> bool {
+        (0..self.threads.len()).any(|reader| self.get(state, lock, READERS + reader) > 0)
+    }
+
     /// Whether the lock could be acquired now.
     fn is_free(&self, state: &State, lock: ObjectId, thread: ThreadIndex, shared: bool) -> bool {
         let owner = self.get(state, lock, OWNER);
         match self.program.objects[lock] {
             ObjectKind::Recursive => owner == 0 || owner == thread as i64 + 1,
-            ObjectKind::RwLock => owner == 0 && (shared || self.get(state, lock, READERS) == 0),
+            ObjectKind::RwLock => owner == 0 && (shared || !self.is_read(state, lock)),
             _ => owner == 0,
         }
     }
@@ -305,7 +311,7 @@ impl<'p> Machine<'p> {
         woken: bool,
     ) -> Result<(Effect, bool), Misuse> {
         let effect = match *operation {
-            Operation::Acquire { lock, shared } => self.acquire(state, thread, lock, shared)?,
+            Operation::Acquire { lock, shared } => self.acquire(state, thread, lock, shared),
             Operation::Release(lock) => self.release(state, thread, lock)?,
             Operation::Try { into, object, shared } => {
                 let is_semaphore = matches!(self.program.objects[object], ObjectKind::Semaphore(_));
@@ -318,7 +324,7 @@ impl<'p> Machine<'p> {
                 match (succeeds, is_semaphore) {
                     (false, _) => Effect::Refused(object),
                     (true, true) => self.take_unit(state, object),
-                    (true, false) => self.acquire(state, thread, object, shared)?,
+                    (true, false) => self.acquire(state, thread, object, shared),
                 }
             }
             Operation::Read { into, variable } => {
@@ -336,14 +342,14 @@ impl<'p> Machine<'p> {
             Operation::Fork(child) => Effect::Forked(child),
             Operation::Join(child) => Effect::Joined(child),
             Operation::WaitCondition { condition, lock } if woken => {
-                self.acquire(state, thread, lock, false)?;
+                self.acquire(state, thread, lock, false);
                 Effect::Resumed { condition, lock }
             }
             Operation::WaitCondition { condition, lock } => {
-                match self.release(state, thread, lock)? {
-                    Effect::Released { shared: false, again: false, .. } => {}
-                    _ => return Err(Misuse::NotHeld),
+                if self.is_held_again(state, thread, lock) {
+                    return Err(Misuse::HeldAgain);
                 }
+                self.release(state, thread, lock)?;
                 let waiting = self.sleepers(state, operation).count() as i64;
                 let me = self.thread(state, thread);
                 me[PHASE] = phase::ASLEEP;
@@ -370,44 +376,51 @@ impl<'p> Machine<'p> {
         Ok((effect, true))
     }
 
-    fn acquire(&self, state: &mut State, thread: ThreadIndex, lock: ObjectId, shared: bool) -> Result<Effect, Misuse> {
-        let mut again = false;
-        if self.program.objects[lock] == ObjectKind::RwLock && shared {
-            let readers = self.word(state, lock, READERS);
-            if *readers >> thread & 1 == 1 {
-                return Err(Misuse::HeldAlready);
-            }
-            *readers |= 1 << thread;
-        } else {
-            again = self.get(state, lock, OWNER) != 0;
+    fn acquire(&self, state: &mut State, thread: ThreadIndex, lock: ObjectId, shared: bool) -> Effect {
+        let is_recursive = self.program.objects[lock] == ObjectKind::Recursive;
+        if !shared {
             *self.word(state, lock, OWNER) = thread as i64 + 1;
-            if self.program.objects[lock] == ObjectKind::Recursive {
-                *self.word(state, lock, DEPTH) += 1;
-            }
         }
-        Ok(Effect::Acquired { lock, shared, again })
+        let mut again = false;
+        if shared || is_recursive {
+            let depth = self.depth(state, thread, lock, shared);
+            again = *depth > 0;
+            *depth += 1;
+        }
+        Effect::Acquired { lock, shared, again }
     }
 
     fn release(&self, state: &mut State, thread: ThreadIndex, lock: ObjectId) -> Result<Effect, Misuse> {
+        let kind = self.program.objects[lock];
         let is_owner = self.get(state, lock, OWNER) == thread as i64 + 1;
-        if is_owner && self.program.objects[lock] == ObjectKind::Recursive && self.get(state, lock, DEPTH) > 1 {
-            *self.word(state, lock, DEPTH) -= 1;
-            return Ok(Effect::Released { lock, shared: false, again: true });
-        }
-        if is_owner {
-            *self.word(state, lock, OWNER) = 0;
-            if self.program.objects[lock] == ObjectKind::Recursive {
-                *self.word(state, lock, DEPTH) = 0;
+        let shared = !is_owner && kind == ObjectKind::RwLock;
+        let mut again = false;
+        if shared || is_owner && kind == ObjectKind::Recursive {
+            let depth = self.depth(state, thread, lock, shared);
+            if *depth == 0 {
+                return Err(Misuse::NotHeld);
             }
-            return Ok(Effect::Released { lock, shared: false, again: false });
-        }
-        let reads =
-            self.program.objects[lock] == ObjectKind::RwLock && self.get(state, lock, READERS) >> thread & 1 == 1;
-        if !reads {
+            *depth -= 1;
+            again = *depth > 0;
+        } else if !is_owner {
             return Err(Misuse::NotHeld);
         }
-        *self.word(state, lock, READERS) &= !(1 << thread);
-        Ok(Effect::Released { lock, shared: true, again: false })
+        if is_owner && !again {
+            *self.word(state, lock, OWNER) = 0;
+        }
+        Ok(Effect::Released { lock, shared, again })
+    }
+
+    /// How often the thread has taken what may be taken again: a recursive lock, or a reader-writer lock for reading.
+    fn depth<'s>(&self, state: &'s mut State, thread: ThreadIndex, lock: ObjectId, shared: bool) -> &'s mut i64 {
+        self.word(state, lock, if shared { READERS + thread } else { DEPTH })
+    }
+
+    /// Whether the thread took the recursive lock more than once.
+    fn is_held_again(&self, state: &State, thread: ThreadIndex, lock: ObjectId) -> bool {
+        self.program.objects[lock] == ObjectKind::Recursive
+            && self.get(state, lock, OWNER) == thread as i64 + 1
+            && self.get(state, lock, DEPTH) > 1
     }
 
     fn take_unit(&self, state: &mut State, semaphore: ObjectId) -> Effect {

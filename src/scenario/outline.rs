@@ -47,7 +47,18 @@ impl<'a> Outline<'a> {
                 rest = &after[1..];
                 current = Some((turns, outline.header(token, errors)));
                 turns += 1;
-            } else if let Some(word) = Declares::of(token.text).filter(|_| at_step) {
+            } else if let Some(name) = thread_word(&token, after).filter(|_| at_step) {
+                errors.push(token.error(ErrorKind::ThreadWord { name: name.text.to_owned() }));
+                // The mistake is told, and the thread begins all the same.
+                current = Some((turns, outline.header(name, errors)));
+                turns += 1;
+                rest = &after[1..];
+                if let Some((_, after)) = rest.split_first().filter(|(next, _)| next.is(":") || next.is("{")) {
+                    rest = after;
+                }
+            } else if let Some(word) = Declares::of(token.text)
+                .filter(|_| at_step && !(current.is_some() && outline.is_meant_as_step(&token, after)))
+            {
                 let length = end_of_line(after);
                 if current.is_none() {
                     outline.declarations(word, &after[..=length], errors);
@@ -66,6 +77,12 @@ impl<'a> Outline<'a> {
             }
         }
         outline
+    }
+
+    /// Whether a declaring word in a thread was meant as a step: it names what is there already, as in `lock m`.
+    fn is_meant_as_step(&self, word: &Token, after: &[Token]) -> bool {
+        let is_object = |name: &Token| matches!(self.find(name.text), Some(Named::Object(_)));
+        Does::meant_by(word.text).is_some() && after.first().is_some_and(is_object)
     }
 
     pub fn find(&self, name: &str) -> Option<Named> {
@@ -115,24 +132,31 @@ impl<'a> Outline<'a> {
     fn declarations(&mut self, word: Declares, line: &[Token<'a>], errors: &mut Vec<Error>) {
         let mut line = Line { rest: line };
         loop {
-            match line.declaration(word) {
-                Ok((token, kind)) => {
-                    let object = self.objects.len();
-                    if self.is_free(&token, errors) {
-                        self.names.insert(token.text, (Named::Object(object), token.at.line));
-                    }
-                    if object == MOST_OBJECTS {
-                        errors.push(token.error(ErrorKind::TooMany { what: "objects", most: MOST_OBJECTS }));
-                    }
-                    self.objects.push(Object { name: token.text.to_owned(), kind });
-                }
-                // What follows the mistake on its line cannot be told from its consequences.
-                Err(error) => return errors.extend(error),
+            let token = line.next();
+            if token.kind != Kind::Word {
+                return errors.extend(unexpected("a name", &token));
             }
+            let kind = line.kind(word);
+            let is_wrong = kind.is_err();
+            // Without what belongs to it the name counts all the same: the mistake is told once, and not at each use.
+            let kind = kind.unwrap_or_else(|error| {
+                errors.extend(error);
+                plain(word)
+            });
+            let object = self.objects.len();
+            if self.is_free(&token, errors) {
+                self.names.insert(token.text, (Named::Object(object), token.at.line));
+            }
+            if object == MOST_OBJECTS {
+                errors.push(token.error(ErrorKind::TooMany { what: "objects", most: MOST_OBJECTS }));
+            }
+            self.objects.push(Object { name: token.text.to_owned(), kind });
             let token = line.next();
             match token.kind {
                 Kind::Symbol if token.is(",") => {}
                 Kind::Newline => return,
+                // What follows the mistake cannot be told from its consequences.
+                _ if is_wrong => return,
                 _ => return errors.extend(unexpected("',' or the end of the line", &token)),
             }
         }
@@ -152,16 +176,12 @@ impl<'a> Outline<'a> {
                 let own = threads.iter().filter(|other| other.name == *thread).flat_map(|thread| &thread.registers);
                 *nearest = closest_to(name, own.map(String::as_str));
             }
-            ErrorKind::UnknownStep { word, nearest } => {
-                // Most steps are short for something: `wr` for write.
-                let short = Does::ALL.iter().map(|step| step.text()).filter(|step| word.starts_with(step));
-                *nearest = short
-                    .max_by_key(|step| step.len())
-                    .map(str::to_owned)
-                    .or_else(|| closest_to(word, Does::ALL.iter().map(|step| step.text())));
+            ErrorKind::UnknownStep { word, nearest } if nearest.is_none() => {
+                *nearest = closest_to(word, Does::ALL.iter().map(|step| step.text()));
             }
             ErrorKind::UnknownDeclaration { word, nearest } => {
-                *nearest = closest_to(word, Declares::ALL.iter().map(|word| word.text()));
+                let meant = Declares::meant_by(word).map(|declares| declares.text().to_owned());
+                *nearest = meant.or_else(|| closest_to(word, Declares::ALL.iter().map(|word| word.text())));
             }
             _ => {}
         }
@@ -171,6 +191,12 @@ impl<'a> Outline<'a> {
 fn closest_to<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<String> {
     // Nothing is called that; comparing it would only take time.
     if name.len() > 100 { None } else { closest(name, candidates).map(str::to_owned) }
+}
+
+/// The name after the word `thread`, which other languages have and this one does not.
+fn thread_word<'a>(word: &Token, after: &[Token<'a>]) -> Option<Token<'a>> {
+    let name = after.first().filter(|name| matches!(name.kind, Kind::Word | Kind::Number));
+    name.filter(|_| word.is_word("thread")).copied()
 }
 
 /// What is wrong about something before the first thread.
@@ -207,33 +233,38 @@ pub fn number(digits: &Token, negative: bool) -> Result<i64, Error> {
     number.parse().map_err(|_| digits.error(ErrorKind::NumberTooLarge { number }))
 }
 
+/// An object of which nothing more is said.
+const fn plain(word: Declares) -> ObjectKind {
+    match word {
+        Declares::Lock => ObjectKind::Lock,
+        Declares::Recursive => ObjectKind::Recursive,
+        Declares::RwLock => ObjectKind::RwLock,
+        Declares::Condition => ObjectKind::Condition,
+        Declares::Barrier => ObjectKind::Barrier(1),
+        Declares::Semaphore => ObjectKind::Semaphore(0),
+        Declares::Variable => ObjectKind::Variable(0),
+        Declares::Atomic => ObjectKind::Atomic(0),
+    }
+}
+
 /// The tokens of a declaration, the end of the line being the last.
 struct Line<'t, 'a> {
     rest: &'t [Token<'a>],
 }
 
 impl<'a> Line<'_, 'a> {
-    /// A name and what belongs to it.
-    fn declaration(&mut self, word: Declares) -> Result<(Token<'a>, ObjectKind), Option<Error>> {
-        let name = self.next();
-        if name.kind != Kind::Word {
-            return Err(unexpected("a name", &name));
-        }
-        let kind = match word {
-            Declares::Lock => ObjectKind::Lock,
-            Declares::Recursive => ObjectKind::Recursive,
-            Declares::RwLock => ObjectKind::RwLock,
-            Declares::Condition => ObjectKind::Condition,
+    /// What belongs to a name.
+    fn kind(&mut self, word: Declares) -> Result<ObjectKind, Option<Error>> {
+        Ok(match word {
             Declares::Barrier => ObjectKind::Barrier(self.count("the size of a barrier", 1, MOST_THREADS as i64)?),
             Declares::Semaphore if self.is_at_number() => {
                 // What a C semaphore can hold.
                 ObjectKind::Semaphore(self.count("the value of a semaphore", 0, i64::from(i32::MAX))?)
             }
-            Declares::Semaphore => ObjectKind::Semaphore(0),
             Declares::Variable => ObjectKind::Variable(self.first_value()?),
             Declares::Atomic => ObjectKind::Atomic(self.first_value()?),
-        };
-        Ok((name, kind))
+            _ => plain(word),
+        })
     }
 
     /// The end of the line stays.
@@ -249,21 +280,22 @@ impl<'a> Line<'_, 'a> {
         self.rest[0].kind == Kind::Number || self.rest[0].is("-")
     }
 
-    fn number(&mut self) -> Result<i64, Option<Error>> {
+    fn number(&mut self, what: &'static str) -> Result<i64, Option<Error>> {
         let negative = self.rest[0].is("-");
         if negative {
             self.next();
         }
-        let digits = self.next();
+        let digits = self.rest[0];
         if digits.kind != Kind::Number {
-            return Err(unexpected("a number", &digits));
+            return Err(unexpected(what, &digits));
         }
+        self.next();
         number(&digits, negative).map_err(Some)
     }
 
     fn count(&mut self, what: &'static str, least: i64, most: i64) -> Result<u32, Option<Error>> {
         let token = self.rest[0];
-        let number = self.number()?;
+        let number = self.number(what)?;
         if (least..=most).contains(&number) {
             Ok(number as u32)
         } else {
@@ -276,6 +308,6 @@ impl<'a> Line<'_, 'a> {
             return Ok(0);
         }
         self.next();
-        self.number()
+        self.number("a number")
     }
 }

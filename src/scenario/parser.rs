@@ -4,7 +4,7 @@ use super::check::{self, Start};
 use super::error::{Error, ErrorKind, Errors, list, with_article};
 use super::lexer::{self, Kind, Token};
 use super::outline::{Named, Outline, ThreadText, number, unexpected};
-use super::tree::{Action, ObjectId, Operator, Register, Scenario, Step, Thread, ThreadIndex, Turn, Value};
+use super::tree::{Action, ObjectId, Operator, Position, Register, Scenario, Step, Thread, ThreadIndex, Turn, Value};
 use super::words::{Declares, Does, is_keyword};
 use super::{MOST_LEVELS, MOST_OPERATORS, MOST_REPETITIONS, MOST_STEPS};
 use std::collections::HashMap;
@@ -34,6 +34,9 @@ pub fn parse(text: &str) -> Result<Scenario, Errors> {
         threads.push(Thread { name: text.name.to_owned(), registers: names, steps: parser.steps(None) });
     }
     check::starts(&threads, starts, &mut errors);
+    if threads.is_empty() && errors.is_empty() {
+        errors.push(Error { kind: ErrorKind::NoThread {}, at: Position { line: 1, column: 1 }, width: 1 });
+    }
     if errors.is_empty() {
         return Ok(Scenario { objects: outline.objects, threads });
     }
@@ -52,15 +55,34 @@ fn registers<'a>(
 ) -> (Vec<String>, HashMap<&'a str, Register>) {
     let mut names = Vec::new();
     let mut registers = HashMap::new();
+    let mut at_step = true;
     for pair in thread.tokens.windows(2) {
-        let (_, token) = pair[0];
-        if token.kind == Kind::Word && pair[1].1.is("=") && !registers.contains_key(token.text) {
+        let (token, next) = (pair[0].1, pair[1].1);
+        let is_target = at_step && token.kind == Kind::Word && next.is("=");
+        at_step = ends_step(&token) || token.is("{");
+        // A step that should write to memory is told about where it is read.
+        if is_target && !registers.contains_key(token.text) && memory(outline, token.text).is_none() {
             outline.is_free(&token, errors);
             registers.insert(token.text, names.len());
             names.push(token.text.to_owned());
         }
     }
     (names, registers)
+}
+
+/// The step that writes to what the name stands for, if that is memory.
+fn memory(outline: &Outline<'_>, name: &str) -> Option<Does> {
+    let Some(Named::Object(object)) = outline.find(name) else { return None };
+    match Declares::from(outline.objects[object].kind) {
+        Declares::Variable => Some(Does::Write),
+        Declares::Atomic => Some(Does::Store),
+        _ => None,
+    }
+}
+
+/// Whether a step cannot go on here.
+fn ends_step(token: &Token) -> bool {
+    token.kind == Kind::Newline || token.is(";") || token.is("}")
 }
 
 /// A mistake that was told already.
@@ -122,7 +144,7 @@ impl<'a> Parser<'_, 'a> {
 
     /// Whether nothing more of this step follows.
     fn is_at_end(&self) -> bool {
-        self.peek().is_none_or(|token| token.kind == Kind::Newline || token.is(";") || token.is("}"))
+        self.peek().is_none_or(|token| ends_step(&token))
     }
 
     /// Steps up to the `}` that closes the given `{`, or to the end of the thread.
@@ -184,8 +206,10 @@ impl<'a> Parser<'_, 'a> {
         }
         self.advance();
         if self.eat("=") {
-            let register = self.registers[first.text];
-            return self.assignment(register);
+            return match self.registers.get(first.text) {
+                Some(&register) => self.assignment(register),
+                None => self.no_register(first),
+            };
         }
         match Does::of(first.text) {
             Some(word) if word.needs_register() => {
@@ -193,7 +217,10 @@ impl<'a> Parser<'_, 'a> {
             }
             Some(word) => self.step_of(word, first, None),
             None if first.text == "else" => self.tell(first, ErrorKind::StrayElse {}),
-            None => self.tell(first, ErrorKind::UnknownStep { word: first.text.to_owned(), nearest: None }),
+            None => {
+                let nearest = self.meant_by(first.text);
+                self.tell(first, ErrorKind::UnknownStep { word: first.text.to_owned(), nearest })
+            }
         }
     }
 
@@ -211,6 +238,44 @@ impl<'a> Parser<'_, 'a> {
         self.step_of(word, &token, Some(register))
     }
 
+    /// Tells of `x = 5`, where `x` is memory.
+    fn no_register<T>(&mut self, name: &Token<'a>) -> Parsed<T> {
+        let write = memory(self.outline, name.text).unwrap_or(Does::Write).text();
+        // What has a step in it goes through a register.
+        let is_step = self.peek().is_some_and(|token| Does::of(token.text).is_some());
+        let value = if is_step { "r".to_owned() } else { self.words_of_step() };
+        let what = self.outline.find(name.text).map_or("word", |named| self.outline.what(named));
+        let hint = format!("; write it with '{write} {} {value}'", name.text);
+        self.tell(name, ErrorKind::NoRegister { name: name.text.to_owned(), what, hint })
+    }
+
+    /// How a step is written here that begins with a word of another language.
+    fn meant_by(&self, word: &str) -> Option<String> {
+        let step = Does::meant_by(word)?;
+        let result = if step.needs_register() { "r = " } else { "" };
+        let names_something = self.peek().is_some_and(|token| self.outline.find(token.text).is_some());
+        let rest = if names_something { format!(" {}", self.words_of_step()) } else { String::new() };
+        Some(format!("{result}{}{rest}", step.text()))
+    }
+
+    /// What is left of this step.
+    fn words_of_step(&self) -> String {
+        let words = self.rest.iter().map(|(_, token)| token).take_while(|token| !ends_step(token) && !token.is("{"));
+        words.map(|token| token.text).collect::<Vec<_>>().join(" ")
+    }
+
+    /// The value that a step writes.
+    fn new_value(&mut self, step: Does, object: ObjectId) -> Parsed<Value> {
+        match self.peek() {
+            Some(token) if token.is("=") => {
+                self.advance();
+                let (step, object, value) = (step.text(), &self.outline.objects[object].name, self.words_of_step());
+                self.tell(&token, ErrorKind::EqualsSign { form: format!("{step} {object} {value}") })
+            }
+            _ => self.value(),
+        }
+    }
+
     fn step_of(&mut self, word: Does, token: &Token<'a>, into: Option<Register>) -> Parsed<Action> {
         Ok(match word {
             Does::Acquire => Action::Acquire(self.object(word)?),
@@ -224,12 +289,22 @@ impl<'a> Parser<'_, 'a> {
             Does::Read => Action::Read { into, variable: self.object(word)? },
             Does::Write => {
                 let variable = self.object(word)?;
-                Action::Write { variable, value: if self.is_at_end() { Value::Number(1) } else { self.value()? } }
+                let value = if self.is_at_end() { Value::Number(1) } else { self.new_value(word, variable)? };
+                Action::Write { variable, value }
             }
             Does::Load => Action::Load { into, atomic: self.object(word)? },
-            Does::Store => Action::Store { atomic: self.object(word)?, value: self.value()? },
-            Does::Add => Action::Add { into, atomic: self.object(word)?, value: self.value()? },
-            Does::Swap => Action::Swap { into, atomic: self.object(word)?, value: self.value()? },
+            Does::Store => {
+                let atomic = self.object(word)?;
+                Action::Store { atomic, value: self.new_value(word, atomic)? }
+            }
+            Does::Add => {
+                let atomic = self.object(word)?;
+                Action::Add { into, atomic, value: self.new_value(word, atomic)? }
+            }
+            Does::Swap => {
+                let atomic = self.object(word)?;
+                Action::Swap { into, atomic, value: self.new_value(word, atomic)? }
+            }
             Does::CompareExchange => {
                 let atomic = self.object(word)?;
                 let (expected, new) = (self.simple_value()?, self.simple_value()?);
@@ -463,6 +538,11 @@ impl<'a> Parser<'_, 'a> {
         }
         let name = token.text.to_owned();
         let Some(named) = self.outline.find(token.text) else {
+            if Does::of(&name).is_some_and(Does::has_result) {
+                let object = self.peek().filter(|next| next.kind == Kind::Word);
+                let step = format!("{name} {}", object.map_or("x", |object| object.text));
+                return self.tell(token, ErrorKind::StepInValue { step });
+            }
             if is_keyword(&name) {
                 self.errors.extend(unexpected("a value", token));
                 return Err(Mistake);

@@ -90,7 +90,6 @@ impl Scenario {
             Action::Read { into, variable: it } | Action::Load { into, atomic: it } => {
                 format!("{}{word} {}", set(into), object(it))
             }
-            Action::Write { variable, value: Value::Number(1) } => format!("{word} {}", object(variable)),
             Action::Write { variable: it, value: new } | Action::Store { atomic: it, value: new } => {
                 format!("{word} {} {}", object(it), value(new))
             }

@@ -86,6 +86,33 @@ words! {
     }
 }
 
+/// What steps are called elsewhere, unless their word here is the begin of that one.
+const OTHER_STEPS: &[(&str, Does)] = &[
+    ("lock", Does::Acquire),
+    ("rdlock", Does::AcquireShared),
+    ("wrlock", Does::Acquire),
+    ("trylock", Does::Try),
+    ("unlock", Does::Release),
+    ("read", Does::Read),
+    ("spawn", Does::Fork),
+    ("start", Does::Fork),
+    ("sleep", Does::Wait),
+    ("barrier", Does::Wait),
+    ("notify", Does::Signal),
+    ("wake", Does::Signal),
+    ("notify_all", Does::Broadcast),
+];
+
+/// What declarations are called elsewhere.
+const OTHER_DECLARATIONS: &[(&str, Declares)] = &[
+    ("mutex", Declares::Lock),
+    ("condition", Declares::Condition),
+    ("condvar", Declares::Condition),
+    ("sem", Declares::Semaphore),
+    ("int", Declares::Variable),
+    ("long", Declares::Variable),
+];
+
 /// Words with a meaning that begin neither a declaration nor a step.
 const OTHERS: &[&str] = &["else", "max"];
 
@@ -102,6 +129,12 @@ impl Declares {
         if matches!(self, Declares::Recursive) { "recursive lock" } else { self.text() }
     }
 
+    /// What a word stands for that is none of the language.
+    #[must_use]
+    pub fn meant_by(word: &str) -> Option<Declares> {
+        OTHER_DECLARATIONS.iter().find(|(other, _)| *other == word).map(|(_, declares)| *declares)
+    }
+
     /// The steps that may name such an object.
     pub fn steps(self) -> impl Iterator<Item = Does> {
         Does::ALL.iter().copied().filter(move |step| step.fits().contains(&self))
@@ -109,6 +142,14 @@ impl Declares {
 }
 
 impl Does {
+    /// What a word stands for that is no step of the language: most steps are short for something, as `wr` for write.
+    #[must_use]
+    pub fn meant_by(word: &str) -> Option<Does> {
+        let known = OTHER_STEPS.iter().find(|(other, _)| *other == word).map(|(_, step)| *step);
+        let short = || Does::ALL.iter().copied().filter(|step| word.starts_with(step.text()));
+        known.or_else(|| short().max_by_key(|step| step.text().len()))
+    }
+
     /// Whether `r = ` may stand before it.
     #[must_use]
     pub const fn has_result(self) -> bool {

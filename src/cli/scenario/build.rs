@@ -4,6 +4,7 @@ use super::Source;
 use super::order::OrderFlags;
 use crate::cli::compiler::{Call, Language};
 use crate::cli::exit::{ExitCode, Failure};
+use crate::cli::flags::quoted;
 use crate::scenario::c;
 use crate::scenario::machine::{Effect, Machine, Misuse};
 use crate::scenario::program::{Place, Program};
@@ -12,12 +13,13 @@ use crate::scenario::wakings;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 const EXAMPLES: &str = "\
 Examples:
-  avmon scenario build bank.scn                      makes ./bank, which runs in the written order
+  avmon scenario build cases/bank.scn                makes ./bank, which runs in the written order
   avmon scenario build bank.scn --order 't1*3 t2'    in this order, and as written after it
   avmon scenario build bank.scn --seed 7 -o try      in an order that looks random
   avmon scenario build bank.scn -o bank.c            the C text only
@@ -40,7 +42,8 @@ fn help() -> String {
 #[derive(clap::Args, Debug)]
 #[command(after_help = help())]
 pub struct Build {
-    /// The program to make, or with a name that ends in .c its text only; the scenario's name without its end if not said
+    /// The program to make, or with a name that ends in .c its text only; if not said, the scenario's name without its end, in the
+    /// current directory
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -68,28 +71,36 @@ impl Build {
         let told = if is_text(&output) {
             let written = std::fs::write(&output, text);
             written.map_err(|error| Failure::internal(format!("{} cannot be written: {error}", output.display())))?;
-            format!("{0}: compile it with 'avmon cc -O1 -pthread {0} -o PROGRAM'\n", output.display())
+            format!("compile it with:\n  avmon cc -O1 -pthread {} -o PROGRAM\n", quoted(&output.to_string_lossy()))
         } else {
             self.compile(&text, &output)?;
             let program = as_command(&output);
-            format!(
-                "{}: run it with 'avmon run -- {program}', or without its order with '{program} free'\n",
-                output.display()
-            )
+            format!("run it with:\n  avmon run -- {program}\nor without its order:\n  {program} free\n")
         };
+        let told = format!("{}: {told}", output.display());
         crate::cli::print((told + &ending(&source, &machine, &run)).as_bytes())
     }
 
     fn output(&self) -> Result<PathBuf, Failure> {
-        if let Some(output) = &self.output {
-            return Ok(output.clone());
+        let refuse = |text: String| Err(Failure::new(ExitCode::Usage, text));
+        let own = &self.scenario;
+        let output = match (&self.output, own.extension(), own.file_stem()) {
+            (Some(output), ..) => output.clone(),
+            (None, Some(_), Some(stem)) => PathBuf::from(stem),
+            _ => {
+                return refuse(format!(
+                    "{} has no end that could be left out; name the program with -o",
+                    own.display()
+                ));
+            }
+        };
+        if is_same(&output, own) {
+            return refuse(format!(
+                "{} is the scenario itself, which would be lost; name another file with -o",
+                output.display()
+            ));
         }
-        let own = self.scenario.with_extension("");
-        if own == self.scenario {
-            let text = format!("{} has no end that could be left out; name the program with -o", own.display());
-            return Err(Failure::new(ExitCode::Usage, text));
-        }
-        Ok(own)
+        Ok(output)
     }
 
     fn compile(&self, text: &str, output: &Path) -> Result<(), Failure> {
@@ -114,10 +125,17 @@ fn is_text(output: &Path) -> bool {
     output.extension().is_some_and(|extension| extension == "c")
 }
 
+/// Whether both are one file, by whatever names.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path| std::fs::metadata(path).map(|file| (file.dev(), file.ino())).ok();
+    identity(one).is_some_and(|one| identity(other) == Some(one))
+}
+
 /// How a shell is told to run the file.
 fn as_command(program: &Path) -> String {
     let has_directory = program.parent().is_some_and(|parent| parent != Path::new(""));
-    if has_directory { program.display().to_string() } else { format!("./{}", program.display()) }
+    let path = if has_directory { program.into() } else { Path::new(".").join(program) };
+    quoted(&path.to_string_lossy())
 }
 
 /// Refuses what a real program must not do, and what real threads cannot.
@@ -129,11 +147,9 @@ fn check(source: &Source, machine: &Machine<'_>, run: &Run) -> Result<(), Failur
     for taken in &run.log {
         let Effect::Stopped(misuse) = taken.effect else { continue };
         let text = match misuse {
-            Misuse::NotHeld => {
-                "in this order the lock is not held here, or was taken more than once; a real program must not do that"
-            }
-            Misuse::HeldAlready => {
-                "in this order the lock is held for reading already; a real program must not take it again"
+            Misuse::NotHeld => "in this order the lock is not held here; a real program must not do that",
+            Misuse::HeldAgain => {
+                "in this order the lock is held more than once here, and a wait gives it back only once; release it before"
             }
             Misuse::Endless => "from here on the thread does nothing that others could notice for too long",
         };

@@ -328,7 +328,7 @@ impl Look<'_> {
             Sight::Misuse(place, misuse) => {
                 let why = match misuse {
                     Misuse::NotHeld => "is not the thread's to give back",
-                    Misuse::HeldAlready => "takes what the thread holds already",
+                    Misuse::HeldAgain => "waits with a lock held more than once; a wait gives it back only once",
                     Misuse::Endless => "comes after a million steps that nobody else can notice",
                 };
                 ("misuse", vec![step(*place)], format!("{} {why}", step(*place).quoted()))

@@ -380,6 +380,17 @@ fn a_thread_cannot_join_itself() {
     assert_eq!(trace.kinds(), [After]);
 }
 
+/// Thread 2 gives back what thread 1 took: M is a semaphore in disguise from then on.
+#[test]
+fn a_lock_that_was_passed_on_protects_nothing() {
+    let mut trace = Trace::new(BLOCKS, 2);
+    trace.t(1).acq(M);
+    trace.t(2).rel(M);
+    window(&mut trace, M);
+    trace.t(2).sync(M);
+    assert_eq!(trace.kinds(), []);
+}
+
 /// Thread 2 gives back M though nobody saw it taken: who takes it next goes on after that.
 #[test]
 fn a_release_whose_acquire_was_not_seen_orders() {

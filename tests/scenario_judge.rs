@@ -155,8 +155,8 @@ families! {
     atomics: Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN }, [939, 496, 388, 0, 0, 389, 1];
     atomic_branches: Shape { threads: (2, 3), atomics: true, branches: true, ordered: true, ..Shape::PLAIN }, [459, 309, 215, 2, 0, 213, 2];
     conditions: Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN }, [843, 594, 407, 9, 0, 406, 37];
-    semaphores: Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN }, [822, 623, 456, 0, 0, 455, 6];
-    everything: Shape { race_free: true, ..Shape::EVERYTHING }, [171, 64, 54, 3, 0, 55, 5];
+    semaphores: Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN }, [849, 623, 456, 0, 0, 455, 6];
+    everything: Shape { race_free: true, ..Shape::EVERYTHING }, [174, 64, 54, 3, 0, 55, 5];
     unordered_branches: Shape { threads: (2, 3), branches: true, tries: true, chains: true, ..Shape::PLAIN }, [687, 613, 416, 2, 0, 424, 10];
     barriers: Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN }, [855, 687, 494, 0, 0, 490, 11];
 }

@@ -132,7 +132,7 @@ impl Graph {
         let words = operations.len().div_ceil(64);
         let mut graph =
             Graph { blocks: blocks(log, strict_waits), before: vec![0; operations.len() * words], words, operations };
-        for after in 0..graph.operations.len() {
+        for (after, time) in times.iter().enumerate() {
             graph.before[after * words + after / 64] |= 1 << (after % 64);
             // From the nearest back: most are known by then.
             for before in (0..after).rev() {
@@ -140,7 +140,7 @@ impl Graph {
                 let precedes = || {
                     first.place.thread == second.place.thread
                         || conflict(first, second)
-                        || times[after].contains(&before) && is_awaited(first.effect, second.effect)
+                        || time.contains(&before) && is_awaited(first.effect, second.effect)
                 };
                 if !graph.comes_before(before, after) && precedes() {
                     let (known, new) = graph.before.split_at_mut(after * words);

@@ -79,8 +79,9 @@ impl Locks {
 
     /// New locks begin in this memory. One that is held is older than the memory seems to be, and lives on.
     pub fn forget_in(&mut self, memory: &Range<u64>, graph: &mut Graph, tables: &mut Tables) {
-        let over = self.0.take_in(memory, |lock| lock.holders.is_empty());
-        over.into_iter().for_each(|lock| lock.release(graph, tables));
+        for lock in self.0.take_in(memory, |lock| lock.holders.is_empty()) {
+            lock.release(graph, tables);
+        }
     }
 
     /// All locks are new.

@@ -97,7 +97,9 @@ impl Signals {
                     object.end_round(self.count, marks, step.graph);
                 }
                 if let Some(round) = object.rounds.iter().find(|round| round.numbers.contains(&number)) {
-                    round.marks.iter().for_each(|&mark| step.after(mark));
+                    for &mark in &round.marks {
+                        step.after(mark);
+                    }
                 }
                 let is_awaited = |round: &Round| {
                     self.stands.iter().any(|stand| match *stand {
@@ -122,11 +124,11 @@ impl Signals {
     #[inline]
     pub fn note(&mut self, slot: Slot, kind: Kind) {
         let stand = &mut self.stands[slot as usize];
-        *stand = match (kind, *stand) {
-            (Kind::Release, _) => Stand::Begun(Begin::Release(self.count)),
-            (Kind::Interfere, Stand::Begun(begin)) => Stand::Waited(begin),
-            _ => Stand::Elsewhere,
-        };
+        match (kind, &stand) {
+            (Kind::Release, _) => *stand = Stand::Begun(Begin::Release(self.count)),
+            (Kind::Interfere, &&mut Stand::Begun(begin)) => *stand = Stand::Waited(begin),
+            _ => *stand = Stand::Elsewhere,
+        }
     }
 
     /// What lies in this memory is new.
@@ -150,7 +152,9 @@ impl Object {
     fn end_round(&mut self, count: u64, mut marks: Vec<Mark>, graph: &mut Graph) {
         let over = std::mem::replace(&mut self.over, count);
         marks.extend(self.signals.iter().filter(|signal| signal.number > over).map(|signal| signal.mark));
-        marks.iter().for_each(|&mark| graph.keep(mark));
+        for &mark in &marks {
+            graph.keep(mark);
+        }
         self.rounds.push(Round { numbers: over + 1..count + 1, marks });
     }
 

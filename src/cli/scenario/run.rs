@@ -541,7 +541,7 @@ impl Observed {
     }
 }
 
-#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+#[expect(clippy::ref_option, reason = "serde wants it so")]
 fn as_digits<S: serde::Serializer>(number: &Option<u128>, to: S) -> Result<S::Ok, S::Error> {
     number.map(|number| number.to_string()).serialize(to)
 }

@@ -120,7 +120,7 @@ impl Machine<'_> {
 
 /// A small generator of numbers that look random: splitmix64.
 #[derive(Clone, Debug)]
-pub struct Random(pub u64);
+struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -131,7 +131,7 @@ impl Random {
     }
 
     /// A number below `most`, which is not 0.
-    pub fn below(&mut self, most: usize) -> usize {
+    fn below(&mut self, most: usize) -> usize {
         (self.next() % most as u64) as usize
     }
 }

@@ -162,6 +162,8 @@ pub mod atomic {
     pub const ORDERS: [&str; 6] = ["relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"];
     /// A fence before it makes it order like a release.
     pub const FENCED: u8 = 1 << 6;
+    /// A read-modify-write that happened only because it read what it expected.
+    pub const COMPARED: u8 = 1 << 7;
 
     /// The detail of an operation on `1 << log_size` bytes.
     #[must_use]
@@ -386,6 +388,13 @@ impl Event {
     #[must_use]
     pub const fn is_resumption(&self) -> bool {
         self.detail() == RESUMED
+    }
+
+    /// Whether this is a compare-exchange that succeeded.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_comparison(&self) -> bool {
+        matches!(self.kind(), Some(Kind::AtomicUpdate)) && self.detail() & atomic::COMPARED != 0
     }
 
     /// The stripe number, depth or count.

@@ -13,6 +13,7 @@
 //! | [`order`] | per-thread streams to one legal order |
 //! | [`analysis`] | pure state machines over that order |
 //! | [`monitor`] | the online rules and their reports over one order: live, and over a trace |
+//! | [`predict`] | what other orders of a recorded run would show |
 //! | [`scenario`] | a language for small concurrent programs, and an interpreter that knows all their runs |
 //! | [`trace`] | what a recording is made of: its thinning, its bytes, and the monitor's view of it |
 //! | [`export`] | traces for other tools |
@@ -27,6 +28,7 @@ pub mod interpose;
 pub mod monitor;
 pub mod options;
 pub mod order;
+pub mod predict;
 pub mod report;
 pub mod runtime;
 pub mod scenario;

@@ -1,4 +1,4 @@
-//! Generations of memory: which addresses begin a new life at an allocation.
+//! Generations: what lives at an address for a while, and which addresses begin a new life at an allocation.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -46,6 +46,53 @@ impl Memory {
             }
             _ => None,
         }
+    }
+
+    /// The block that a thread freed with its last event.
+    #[must_use]
+    pub fn freed(&self, thread: ThreadId) -> Option<Range<u64>> {
+        self.freed.get(&thread).map(|&(address, size)| address..address.saturating_add(size))
+    }
+
+    /// The size of the block that begins at an address.
+    #[must_use]
+    pub fn size(&self, address: u64) -> Option<u64> {
+        self.blocks.get(&address).copied()
+    }
+}
+
+/// The lives at the addresses of one kind of object.
+#[derive(Default)]
+pub struct Lives {
+    by_address: BTreeMap<u64, u32>,
+    begun: u32,
+}
+
+impl Lives {
+    /// The life at `address`. It begins here if there is none.
+    pub fn at(&mut self, address: u64) -> u32 {
+        *self.by_address.entry(address).or_insert_with(|| {
+            self.begun += 1;
+            self.begun - 1
+        })
+    }
+
+    /// The life at `address`, if there is one.
+    pub fn known(&self, address: u64) -> Option<u32> {
+        self.by_address.get(&address).copied()
+    }
+
+    /// Ends what lives at these addresses and tells what that was.
+    pub fn end(&mut self, addresses: Range<u64>) -> Vec<u32> {
+        if addresses.is_empty() {
+            return Vec::new();
+        }
+        let ended: Vec<(u64, u32)> =
+            self.by_address.range(addresses).map(|(&address, &life)| (address, life)).collect();
+        for (address, _) in &ended {
+            self.by_address.remove(address);
+        }
+        ended.into_iter().map(|(_, life)| life).collect()
     }
 }
 

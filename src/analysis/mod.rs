@@ -3,6 +3,7 @@
 //! No I/O, no threads, no symbols: the same code runs live, over a trace, and over a scenario.
 
 pub mod clock;
+pub mod cuts;
 pub mod lives;
 pub mod serial;
 pub mod sidetrack;

@@ -3,7 +3,7 @@
 //! OP is one of `r(V)`, `w(V)`, `acq(L)`, `rel(L)`, `fork(T)`, `join(T)`, `begin`, `end`; LOC is the number of a code location.
 //! What this cannot say is said by what it can, so that neither order nor a race is added that was not there:
 //!
-//! - An access is one line for each variable that it touches; see `cuts`.
+//! - An access is one line for each variable that it touches; see [`crate::analysis::cuts`].
 //! - A lock that is also taken by readers is several locks: one for each reading thread, and one for the lock itself. A reader takes
 //!   its own, a writer takes all: readers exclude writers but not each other.
 //! - A lock taken again by its owner is one section. Sections that overlap without nesting are split where one of them ends: the
@@ -17,22 +17,19 @@
 //! Which threads read a lock, where variables are cut and who waits for whom is known only at the end, so the trace is gone through
 //! twice: once by [`Survey`], once by [`Translator`].
 
-mod cuts;
 mod handover;
 mod liveness;
-mod lives;
 
 use std::io::{self, Write};
 use std::ops::Range;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::lives::Memory;
+use crate::analysis::cuts::Cuts;
+use crate::analysis::lives::{Lives, Memory};
 use crate::event::{Event, Kind, Mode, ThreadId};
-use cuts::Cuts;
 use handover::{HandOvers, Point, Step};
 use liveness::Liveness;
-use lives::Lives;
 
 /// A lock, by the number of its life.
 type Lock = u32;

@@ -1,0 +1,355 @@
+//! The second pass over a trace: its events become steps.
+
+use rustc_hash::FxHashMap;
+
+use super::frames::OpenFrames;
+use super::locks::Holding;
+use super::shared::Survey;
+use super::variables::{Allocation, Variables};
+use super::waits::Waits;
+use super::{At, History, Lane, LockInfo, NONE, Op, Step, Values, VariableInfo};
+use crate::analysis::lives::{Lives, Memory};
+use crate::event::{Event, Kind, Mode, ThreadId};
+
+/// Branches that are not known count as many.
+const UNKNOWN: u8 = u8::MAX;
+
+/// How a history is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// Keeps a wait inside its transaction.
+    pub strict_waits: bool,
+    /// Steps that are kept at most.
+    pub most_steps: u32,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { strict_waits: false, most_steps: NONE - 1 }
+    }
+}
+
+/// A lock that somebody holds.
+struct Held {
+    lane: Lane,
+    at: At,
+    depth: u32,
+}
+
+#[derive(Default)]
+struct Thread {
+    frames: OpenFrames,
+    holding: Holding,
+    /// Since its last access.
+    branches: u32,
+    /// Steps since then that are no accesses: how many branches lay before them is told by the next access.
+    unsure: Vec<At>,
+    /// The last access, if it was of one variable: what its value belongs to.
+    valued: At,
+    /// The last release of each lock.
+    released: FxHashMap<u32, At>,
+    /// What it last awaited.
+    awaited: Option<(u64, At)>,
+}
+
+/// Makes a history of the events of a trace, in merged order.
+pub struct Builder<'a> {
+    survey: &'a Survey,
+    config: Config,
+    history: History,
+    lanes: FxHashMap<ThreadId, Lane>,
+    state: Vec<Thread>,
+    memory: Memory,
+    locks: Lives,
+    generations: FxHashMap<u64, u32>,
+    held: FxHashMap<u32, Vec<Held>>,
+    variables: Variables,
+    allocations: std::collections::BTreeMap<u64, Allocation>,
+    waits: Waits,
+    forks: FxHashMap<ThreadId, At>,
+    ends: FxHashMap<ThreadId, At>,
+    codes: FxHashMap<u64, u32>,
+}
+
+impl<'a> Builder<'a> {
+    #[must_use]
+    pub fn new(survey: &'a Survey, config: Config) -> Builder<'a> {
+        Builder {
+            survey,
+            config,
+            history: History::default(),
+            lanes: FxHashMap::default(),
+            state: Vec::new(),
+            memory: Memory::default(),
+            locks: Lives::default(),
+            generations: FxHashMap::default(),
+            held: FxHashMap::default(),
+            variables: Variables::default(),
+            allocations: std::collections::BTreeMap::new(),
+            waits: Waits::default(),
+            forks: FxHashMap::default(),
+            ends: FxHashMap::default(),
+            codes: FxHashMap::default(),
+        }
+    }
+
+    /// Takes the next event.
+    pub fn step(&mut self, thread: ThreadId, event: &Event) {
+        let Some(kind) = event.kind() else { return };
+        if self.history.steps.len() as u64 >= u64::from(self.config.most_steps) {
+            self.history.left_out += u64::from(event.size() > 0 || kind.is_ordered());
+            return;
+        }
+        let Some(lane) = self.lane(thread) else { return };
+        let object = event.object;
+        match kind {
+            Kind::Enter => self.state[lane as usize].frames.enter(event),
+            Kind::Leave => self.state[lane as usize].frames.cut(event.depth()),
+            Kind::BlockBegin => self.state[lane as usize].frames.begin(event),
+            Kind::BlockEnd => self.state[lane as usize].frames.end(),
+            Kind::Interfere if !self.config.strict_waits => self.state[lane as usize].frames.interfere(),
+            Kind::Branches => self.state[lane as usize].branches += event.number().min(u64::from(UNKNOWN)) as u32,
+            Kind::Read => self.access(lane, event, Op::Read),
+            Kind::Write => self.access(lane, event, Op::Write),
+            Kind::AtomicLoad => self.access(lane, event, Op::Load),
+            Kind::AtomicStore => self.access(lane, event, Op::Store),
+            Kind::AtomicUpdate if event.is_comparison() => self.access(lane, event, Op::Exchange),
+            Kind::AtomicUpdate => self.access(lane, event, Op::Update),
+            Kind::Value => self.value(lane, event),
+            Kind::Acquire => self.acquire(lane, event),
+            Kind::Release => self.release(lane, event),
+            Kind::Refused => {
+                let lock = self.lock(object);
+                self.add(lane, Op::Refused, lock, NONE, event.pc);
+            }
+            Kind::LockInit => {
+                self.end_lock(object);
+                let lock = self.lock(object);
+                self.history.locks[lock as usize].initialised = event.pc;
+            }
+            Kind::LockDestroy => self.end_lock(object),
+            Kind::Signal => {
+                let at = self.add(lane, Op::Signal, NONE, NONE, event.pc);
+                self.waits.signal(object, lane, at);
+            }
+            Kind::Await => {
+                let at = self.add(lane, Op::Await, NONE, NONE, event.pc);
+                let before = self.waits.before(object, lane, at);
+                self.comes_after(at, before);
+                self.state[lane as usize].awaited = Some((object, at));
+            }
+            Kind::Fork => {
+                let at = self.add(lane, Op::Fork, NONE, NONE, event.pc);
+                self.forks.insert(object as ThreadId, at);
+            }
+            Kind::Start => {
+                let fork = self.forks.get(&thread).copied().unwrap_or(NONE);
+                self.add(lane, Op::Start, NONE, fork, event.pc);
+            }
+            Kind::End => {
+                let at = self.add(lane, Op::End, NONE, NONE, event.pc);
+                self.ends.insert(thread, at);
+            }
+            Kind::Join => {
+                let end = self.ends.get(&(object as ThreadId)).copied().unwrap_or(NONE);
+                self.add(lane, Op::Join, NONE, end, event.pc);
+            }
+            Kind::Lost => {
+                self.history.lost += event.number();
+                self.add(lane, Op::Gap, NONE, NONE, event.pc);
+            }
+            Kind::Allocate | Kind::Free | Kind::Extent => self.allocation(lane, thread, event),
+            Kind::Interfere | Kind::Fence | Kind::Name | Kind::Time => {}
+        }
+    }
+
+    /// The history, when all events were taken.
+    #[must_use]
+    pub fn finish(mut self) -> History {
+        self.history.sort_accesses();
+        self.history
+    }
+
+    fn lane(&mut self, thread: ThreadId) -> Option<Lane> {
+        if let Some(&lane) = self.lanes.get(&thread) {
+            return Some(lane);
+        }
+        let Ok(lane) = Lane::try_from(self.state.len()) else {
+            self.history.left_out += 1;
+            return None;
+        };
+        self.lanes.insert(thread, lane);
+        self.state.push(Thread { valued: NONE, ..Thread::default() });
+        self.history.threads.push(thread);
+        self.history.lanes.push(Vec::new());
+        Some(lane)
+    }
+
+    fn add(&mut self, lane: Lane, op: Op, object: u32, link: At, pc: u64) -> At {
+        let Builder { history, state, codes, .. } = self;
+        let thread = &mut state[lane as usize];
+        let code = *codes.entry(pc).or_insert_with(|| {
+            history.codes.push(pc);
+            history.codes.len() as u32 - 1
+        });
+        let at = history.steps.len() as At;
+        let frame = thread.frames.current(&mut history.frames);
+        let hold = thread.holding.number(&mut history.holds);
+        let branches = if op.is_access() {
+            std::mem::take(&mut thread.branches).min(u32::from(UNKNOWN)) as u8
+        } else {
+            thread.unsure.push(at);
+            UNKNOWN
+        };
+        history.steps.push(Step { object, link, frame, hold, code, lane, op, branches });
+        history.lanes[lane as usize].push(at);
+        at
+    }
+
+    fn comes_after(&mut self, at: At, before: Vec<At>) {
+        if !before.is_empty() {
+            self.history.after.entry(at).or_default().extend(before);
+        }
+    }
+
+    fn access(&mut self, lane: Lane, event: &Event, op: Op) {
+        let thread = &mut self.state[lane as usize];
+        let branches = u32::from(event.branches()) + thread.branches;
+        thread.branches = branches;
+        for at in thread.unsure.drain(..) {
+            self.history.steps[at as usize].branches = branches.min(u32::from(UNKNOWN)) as u8;
+        }
+        thread.valued = NONE;
+        let survey = self.survey;
+        let mut pieces = 0;
+        let _ = survey.cuts.variables::<()>(event.object, event.size(), |piece| {
+            pieces += 1;
+            if survey.is_shared(piece) {
+                self.touch(lane, op, piece, event.pc);
+            }
+            Ok(())
+        });
+        if pieces > 1 {
+            self.state[lane as usize].valued = NONE;
+        }
+    }
+
+    fn touch(&mut self, lane: Lane, op: Op, piece: u64, pc: u64) {
+        let allocations = &self.allocations;
+        let new = || VariableInfo {
+            address: piece,
+            allocation: allocations
+                .range(..=piece)
+                .next_back()
+                .map(|(_, allocation)| *allocation)
+                .filter(|allocation| piece - allocation.address < allocation.size),
+            first_value: None,
+        };
+        let variable = self.variables.at(piece, new, &mut self.history.variables);
+        let link = self.variables.written[variable as usize];
+        let at = self.add(lane, op, variable, link, pc);
+        if op.writes() {
+            self.variables.written[variable as usize] = at;
+        }
+        self.state[lane as usize].valued = at;
+    }
+
+    fn value(&mut self, lane: Lane, event: &Event) {
+        let at = std::mem::replace(&mut self.state[lane as usize].valued, NONE);
+        if at == NONE {
+            return;
+        }
+        let step = self.history.steps[at as usize];
+        let values = match step.op {
+            Op::Update | Op::Exchange => Values { seen: event.pc, left: event.object },
+            _ => Values { seen: event.object, left: event.object },
+        };
+        self.history.values.insert(at, values);
+        if step.op.reads() && step.link == NONE {
+            self.history.variables[step.object as usize].first_value = Some(values.seen);
+        }
+    }
+
+    fn lock(&mut self, address: u64) -> u32 {
+        let lock = self.locks.at(address);
+        if lock as usize == self.history.locks.len() {
+            let generation = self.generations.entry(address).or_default();
+            self.history.locks.push(LockInfo { address, generation: *generation, initialised: 0 });
+            *generation += 1;
+        }
+        lock
+    }
+
+    fn end_lock(&mut self, address: u64) {
+        self.locks.end(address..address.saturating_add(1));
+    }
+
+    fn acquire(&mut self, lane: Lane, event: &Event) {
+        let lock = self.lock(event.object);
+        let is_shared = event.mode() == Mode::Shared;
+        let holders = self.held.entry(lock).or_default();
+        if let Some(mine) = holders.iter_mut().find(|held| held.lane == lane) {
+            mine.depth += 1;
+            return;
+        }
+        let op = if is_shared { Op::AcquireShared } else { Op::Acquire };
+        let at = self.add(lane, op, lock, NONE, event.pc);
+        self.held.entry(lock).or_default().push(Held { lane, at, depth: 1 });
+        let thread = &mut self.state[lane as usize];
+        thread.holding.acquire(lock, is_shared);
+        if event.is_resumption()
+            && let Some((condition, awake)) = thread.awaited.take()
+            && let Some(&asleep) = thread.released.get(&lock)
+        {
+            let before = self.waits.before(condition, lane, asleep);
+            self.comes_after(asleep, before);
+            for signal in self.waits.between(condition, asleep..awake) {
+                self.comes_after(signal, vec![asleep]);
+            }
+        }
+    }
+
+    fn release(&mut self, lane: Lane, event: &Event) {
+        let lock = self.lock(event.object);
+        let holders = self.held.entry(lock).or_default();
+        // A lock may be given back by another thread than the one that took it.
+        let place = holders.iter().position(|held| held.lane == lane).or(holders.len().checked_sub(1));
+        let Some(place) = place else { return };
+        holders[place].depth -= 1;
+        if holders[place].depth > 0 {
+            return;
+        }
+        let Held { lane: holder, at: acquire, .. } = holders.swap_remove(place);
+        let at = self.add(lane, Op::Release, lock, acquire, event.pc);
+        self.history.steps[acquire as usize].link = at;
+        self.state[holder as usize].holding.release(lock);
+        self.state[lane as usize].released.insert(lock, at);
+    }
+
+    fn allocation(&mut self, lane: Lane, thread: ThreadId, event: &Event) {
+        let renewed = self.memory.step(thread, event);
+        match event.kind() {
+            Some(Kind::Free) => {
+                if let Some(freed) = self.memory.freed(thread) {
+                    self.allocations.remove(&event.object);
+                    for variable in self.variables.within(freed, self.survey) {
+                        let link = self.variables.written[variable as usize];
+                        let at = self.add(lane, Op::Free, variable, link, event.pc);
+                        self.variables.written[variable as usize] = at;
+                    }
+                }
+            }
+            Some(Kind::Allocate) => {
+                if let Some(renewed) = renewed {
+                    self.variables.renew(renewed.clone(), self.survey);
+                    self.locks.end(renewed.clone());
+                    self.waits.renew(renewed);
+                    let Some(size) = self.memory.size(event.object) else { return };
+                    let allocation = Allocation { address: event.object, size, thread, pc: event.pc };
+                    self.allocations.insert(event.object, allocation);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! How far each thread has to go for a goal, and how far it may.
+
+use super::super::history::{At, History, Holds, NONE, Op};
+use super::{Goal, is_before};
+
+/// Steps that a thread may go on to give its locks back.
+const MOST_EXTRA: usize = 4096;
+
+/// Bounds of the threads' steps, by lane. They are places in the lane: the first step that is *not* meant.
+pub struct Limits {
+    pub begin: Vec<usize>,
+    /// What has to happen.
+    pub need: Vec<usize>,
+    /// What may happen: a thread may have to go on until it has given its locks back.
+    pub limit: Vec<usize>,
+}
+
+impl Limits {
+    /// None if the goal contradicts what must come before its steps.
+    pub fn new(history: &History, goal: &Goal, from: At) -> Option<Limits> {
+        for &(first, second) in &goal.order {
+            if Closure::of(history, goal, from, &[first]).contains(history, second) {
+                return None;
+            }
+        }
+        let steps: Vec<At> = goal.steps().collect();
+        let closure = Closure::of(history, goal, from, &steps);
+        if goal.without.is_some_and(|step| closure.contains(history, step)) {
+            return None;
+        }
+        let Closure { begin, need, .. } = closure;
+        let mut limits = Limits { limit: need.clone(), begin, need };
+        limits.extend(history, goal, from);
+        Some(limits)
+    }
+
+    /// Lets every thread go on until it holds no lock, and whoever is needed for that.
+    fn extend(&mut self, history: &History, goal: &Goal, from: At) {
+        let mut looked_at = self.begin.clone();
+        loop {
+            let mut changed = false;
+            for (lane, steps) in history.lanes.iter().enumerate() {
+                let most = goal.without.filter(|&step| history.step(step).lane as usize == lane);
+                let most = most.map_or(steps.len(), |step| steps.partition_point(|&other| other < step));
+                let furthest = most.min(self.need[lane].max(self.begin[lane]) + MOST_EXTRA);
+                let mut limit = self.limit[lane];
+                while limit < furthest && history.step(steps[limit]).hold != Holds::NOTHING {
+                    limit += 1;
+                }
+                self.limit[lane] = limit;
+                for &at in &steps[looked_at[lane].min(limit)..limit] {
+                    for before in needs(history, at).chain(seen_by(history, goal, at)) {
+                        if !is_before(before, from) {
+                            let other = history.step(before).lane as usize;
+                            let bound = place(history, before) + 1;
+                            if self.limit[other] < bound
+                                && goal
+                                    .without
+                                    .is_none_or(|step| history.step(step).lane as usize != other || before < step)
+                            {
+                                self.limit[other] = bound;
+                                changed = true;
+                            }
+                        }
+                    }
+                }
+                changed |= looked_at[lane] < limit;
+                looked_at[lane] = limit;
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+}
+
+fn place(history: &History, at: At) -> usize {
+    history.lanes[history.step(at).lane as usize].partition_point(|&other| other < at)
+}
+
+/// What must have happened before a step, of other threads.
+pub fn needs(history: &History, at: At) -> impl Iterator<Item = At> {
+    let step = history.step(at);
+    let link = if matches!(step.op, Op::Start | Op::Join | Op::Release) { step.link } else { NONE };
+    let after = history.after.get(&at).into_iter().flatten().copied();
+    std::iter::once(link).filter(|&link| link != NONE).chain(after)
+}
+
+/// The write that a step saw.
+fn seen_by(history: &History, goal: &Goal, at: At) -> Option<At> {
+    let step = history.step(at);
+    (step.op.reads() && !goal.ignores_reads && step.link != NONE).then_some(step.link)
+}
+
+/// What must have happened once some steps have: as far as can be said without a choice.
+struct Closure {
+    begin: Vec<usize>,
+    need: Vec<usize>,
+}
+
+/// How far a thread was looked at, and its reads that may still see what they like.
+#[derive(Clone, Default)]
+struct Looked {
+    until: usize,
+    free: Vec<At>,
+}
+
+impl Closure {
+    fn of(history: &History, goal: &Goal, from: At, steps: &[At]) -> Closure {
+        let begin: Vec<usize> = history.lanes.iter().map(|lane| lane.partition_point(|&step| step < from)).collect();
+        let mut closure = Closure { need: begin.clone(), begin };
+        let mut looked: Vec<Looked> = closure.begin.iter().map(|&until| Looked { until, free: Vec::new() }).collect();
+        let mut work: Vec<At> = steps.to_vec();
+        while let Some(step) = work.pop() {
+            let lane = history.step(step).lane as usize;
+            let bound = place(history, step) + 1;
+            if is_before(step, from) || closure.need[lane] >= bound {
+                continue;
+            }
+            closure.need[lane] = bound;
+            let Looked { until, free } = &mut looked[lane];
+            for &at in &history.lanes[lane][*until..bound] {
+                let here = history.step(at);
+                work.extend(needs(history, at));
+                // Now the reads before it have a successor.
+                let is_quiet = here.branches == 0;
+                free.retain(|&read| {
+                    let stays = is_quiet && goal.variables.contains(&history.step(read).object);
+                    if !stays {
+                        work.extend(must_see(history, goal, read));
+                    }
+                    stays
+                });
+                if here.op == Op::Exchange {
+                    work.extend(must_see(history, goal, at));
+                } else if here.op.reads() {
+                    free.push(at);
+                }
+            }
+            *until = bound;
+        }
+        closure
+    }
+
+    fn contains(&self, history: &History, step: At) -> bool {
+        let lane = history.step(step).lane as usize;
+        history.lanes[lane][self.begin[lane]..self.need[lane]].binary_search(&step).is_ok()
+    }
+}
+
+/// The write that a read has to see. Where values are known another write may do.
+fn must_see(history: &History, goal: &Goal, read: At) -> Option<At> {
+    seen_by(history, goal, read).filter(|_| !history.values.contains_key(&read))
+}

@@ -4,6 +4,10 @@
 //! trace ─ history ─ candidates (cut points, crossings, witnesses) ─ search: is there an order, and which? ─ predictions
 //! ```
 
+pub mod crossings;
+pub mod cut_points;
+pub mod decide;
+pub mod filter;
 pub mod history;
 pub mod pattern;
 pub mod prediction;

@@ -1,0 +1,168 @@
+//! Two blocks and two variables, where by one variable the one block comes first and by the other variable the other: candidates for a
+//! search.
+//!
+//! Such blocks may take each of two locks once, so neither windows of locks nor three accesses of one variable show them: a pair that is read
+//! half before and half after it is written, or a log in another order than its table. Any two accesses in a block could be such a pair; they are bounded
+//! by nearness, and to a few of each two code locations.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::cut_points::Blocks;
+use super::history::{At, History, Holds, Lane, NONE};
+use crate::analysis::Transaction;
+
+/// How candidates are bounded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// Accesses of a thread between the two.
+    pub apart: usize,
+    /// Pairs of the same two code locations.
+    pub alike: usize,
+    /// Whether two accesses in one critical section count too. Whoever respects its lock cannot come between them.
+    pub same_section: bool,
+}
+
+impl Bounds {
+    /// What is near, and in two critical sections.
+    pub const NEAR: Bounds = Bounds { apart: 8, alike: 64, same_section: false };
+    /// All of a small run.
+    pub const NONE: Bounds = Bounds { apart: usize::MAX, alike: usize::MAX, same_section: true };
+}
+
+/// Accesses of two blocks: the first of each two happens before the second.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Crossing {
+    /// By one variable this block comes first,
+    pub first: At,
+    pub culprit: At,
+    /// by the other one that block does.
+    pub culprit_too: At,
+    pub second: At,
+}
+
+/// Two accesses of one block.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Pair {
+    lane: Lane,
+    /// Of the variable with the smaller number, and of the other.
+    low: At,
+    high: At,
+}
+
+/// Candidates that agree in their code locations.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Class {
+    pub codes: [u32; 4],
+}
+
+/// The candidates of each class, in the order of the run.
+#[must_use]
+pub fn look_at(history: &History, blocks: Blocks, bounds: Bounds) -> FxHashMap<Class, Vec<Crossing>> {
+    let mut pairs: FxHashMap<(u32, u32), Vec<Pair>> = FxHashMap::default();
+    let mut alike: FxHashMap<(u32, u32), FxHashSet<(Lane, u32, u32)>> = FxHashMap::default();
+    for lane in 0..history.lanes.len() {
+        collect(history, lane, blocks, bounds, &mut alike, &mut pairs);
+    }
+    let mut classes: FxHashMap<Class, Vec<Crossing>> = FxHashMap::default();
+    for pairs in pairs.values() {
+        for (index, one) in pairs.iter().enumerate() {
+            for other in pairs[index + 1..].iter().filter(|other| other.lane != one.lane) {
+                if !conflict(history, one.low, other.low) || !conflict(history, one.high, other.high) {
+                    continue;
+                }
+                for crossing in [
+                    Crossing { first: one.low, culprit: other.low, culprit_too: other.high, second: one.high },
+                    Crossing { first: one.high, culprit: other.high, culprit_too: other.low, second: one.low },
+                ] {
+                    let crossing = in_order(crossing);
+                    let codes = [crossing.first, crossing.culprit, crossing.culprit_too, crossing.second];
+                    let class = Class { codes: codes.map(|at| history.step(at).code) };
+                    classes.entry(class).or_default().push(crossing);
+                }
+            }
+        }
+    }
+    for candidates in classes.values_mut() {
+        candidates.sort_unstable();
+        candidates.dedup();
+    }
+    classes
+}
+
+/// Seen from the block that comes to its own `first` access before its `second` one, if there is such a block: that one is split.
+fn in_order(crossing: Crossing) -> Crossing {
+    let Crossing { first, culprit, culprit_too, second } = crossing;
+    let turned = Crossing { first: culprit_too, culprit: second, culprit_too: first, second: culprit };
+    match (first < second, culprit_too < culprit) {
+        (true, false) => crossing,
+        (false, true) => turned,
+        // Either view is right: the one that began first in the run.
+        _ if first <= culprit_too => crossing,
+        _ => turned,
+    }
+}
+
+fn conflict(history: &History, one: At, other: At) -> bool {
+    history.step(one).op.writes() || history.step(other).op.writes()
+}
+
+struct Recent {
+    at: At,
+    /// The outermost acquire of the section that it lies in.
+    section: At,
+}
+
+fn collect(
+    history: &History,
+    lane: usize,
+    blocks: Blocks,
+    bounds: Bounds,
+    alike: &mut FxHashMap<(u32, u32), FxHashSet<(Lane, u32, u32)>>,
+    pairs: &mut FxHashMap<(u32, u32), Vec<Pair>>,
+) {
+    let mut recent: std::collections::VecDeque<Recent> = std::collections::VecDeque::new();
+    let mut section = NONE;
+    for &at in &history.lanes[lane] {
+        let step = history.step(at);
+        if step.hold == Holds::NOTHING {
+            section = if step.op.is_access() { NONE } else { at };
+        }
+        if !step.op.is_access() {
+            continue;
+        }
+        let section = if step.hold == Holds::NOTHING { NONE } else { section };
+        for before in recent.iter().rev() {
+            let earlier = history.step(before.at);
+            let is_one_section = section != NONE && before.section == section;
+            if earlier.object == step.object || is_one_section && !bounds.same_section {
+                continue;
+            }
+            let Some(block) = blocks.around(history, before.at, at) else { break };
+            if matches!(blocks, Blocks::All) && is_base(history, block) {
+                continue;
+            }
+            let (low, high) = if earlier.object < step.object { (before.at, at) } else { (at, before.at) };
+            let variables = (history.step(low).object, history.step(high).object);
+            let known = alike.entry((earlier.code, step.code)).or_default();
+            if known.len() < bounds.alike && known.insert((lane as Lane, variables.0, variables.1))
+                || bounds.alike == usize::MAX
+            {
+                pairs.entry(variables).or_default().push(Pair { lane: lane as Lane, low, high });
+            }
+        }
+        recent.push_back(Recent { at, section });
+        if recent.len() > bounds.apart {
+            recent.pop_front();
+        }
+    }
+}
+
+/// Whether a block is all that a thread does.
+fn is_base(history: &History, block: u32) -> bool {
+    let frame = history.frames.get(block);
+    match frame.transaction {
+        None => true,
+        Some(Transaction::Block { .. } | Transaction::Section { .. }) => false,
+        Some(Transaction::Function { .. }) => history.frames.get(frame.parent).transaction.is_none(),
+    }
+}

@@ -1,0 +1,247 @@
+//! Three accesses of one variable, of which the other thread's could come between the two of a block: candidates for a search.
+//!
+//! Of a thread's accesses, consecutive pairs suffice: whatever comes between two accesses also comes between two neighbours among those in
+//! between, and conflicts with both. A culprit that only reads is in the way of two writes alone, so for it the neighbours are writes.
+//!
+//! A culprit can come between only if there is a point between the two accesses at which the thread's locks and the culprit's are compatible:
+//! see [`super::history::Holds::are_compatible`]. For two threads with nested locks and no other order that is exact; the search
+//! decides what else there is.
+//!
+//! A variable's accesses are gone through once. Of the pairs and culprits that agree in code location only the nearest are kept, so that the
+//! work grows with the accesses, times the locations that touch the same variable.
+
+use rustc_hash::FxHashMap;
+
+use super::history::{At, History, Holds, Lane, NONE, Op};
+use super::pattern::Pattern;
+
+/// Candidates of the same code locations that are kept.
+pub const MOST_ALIKE: usize = 8;
+/// Code locations that are told apart, of one variable. Others are counted as lost.
+const MOST_PLACES: usize = 512;
+
+/// Two accesses of one thread and one of another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Triple {
+    pub first: At,
+    pub culprit: At,
+    pub second: At,
+}
+
+impl Triple {
+    /// How far apart they are in the run: the nearer, the less has to change.
+    fn distance(&self) -> u32 {
+        let all = [self.first, self.culprit, self.second];
+        all.iter().max().unwrap_or(&0) - all.iter().min().unwrap_or(&0)
+    }
+}
+
+/// Candidates that agree in their code locations and in what they do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Class {
+    pub pattern: Pattern,
+    /// Code locations: see [`super::history::Step::code`].
+    pub first: u32,
+    pub culprit: u32,
+    pub second: u32,
+}
+
+/// The candidates of each class, the nearest first.
+#[derive(Default)]
+pub struct Candidates {
+    pub classes: FxHashMap<Class, Vec<Triple>>,
+    /// All that were looked at.
+    pub seen: u64,
+    /// Code locations that were too many.
+    pub left_out: u64,
+}
+
+impl Candidates {
+    fn add(&mut self, class: Class, triple: Triple) {
+        let known = self.classes.entry(class).or_default();
+        let place = known.partition_point(|other| (other.distance(), *other) < (triple.distance(), triple));
+        if place < MOST_ALIKE && known.get(place) != Some(&triple) {
+            known.insert(place, triple);
+            known.truncate(MOST_ALIKE);
+        }
+    }
+
+    /// Takes over what was found of other variables.
+    pub fn merge(&mut self, other: Candidates) {
+        self.seen += other.seen;
+        self.left_out += other.left_out;
+        for (class, triples) in other.classes {
+            for triple in triples {
+                self.add(class, triple);
+            }
+        }
+    }
+}
+
+/// A code location of a variable, in one thread.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Place {
+    lane: Lane,
+    code: u32,
+    op: Op,
+    hold: u32,
+}
+
+/// Two neighbouring accesses of a thread.
+#[derive(Clone, Copy)]
+struct Pair {
+    first: At,
+    second: At,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct PairPlace {
+    first: Place,
+    second: Place,
+    /// Only writes are meant: the culprit reads.
+    of_writes: bool,
+}
+
+/// What is a transaction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Blocks {
+    /// Functions and marked blocks.
+    All,
+    /// Marked blocks only.
+    Marked,
+}
+
+impl Blocks {
+    /// The innermost block that contains two steps.
+    #[must_use]
+    pub fn around(self, history: &History, first: At, second: At) -> Option<u32> {
+        let common = history.frames.common(history.step(first).frame, history.step(second).frame)?;
+        match self {
+            Blocks::All => Some(common),
+            Blocks::Marked => history.frames.block(common),
+        }
+    }
+}
+
+/// Goes through the accesses of a variable.
+pub fn look_at(history: &History, variable: u32, blocks: Blocks, into: &mut Candidates) {
+    let accesses = history.accesses(variable);
+    let is_shared = || {
+        let lane = |at: &At| history.step(*at).lane;
+        accesses.iter().any(|at| lane(at) != lane(&accesses[0]))
+            && accesses.iter().any(|&at| history.step(at).op.writes())
+    };
+    if accesses.is_empty() || !is_shared() {
+        return;
+    }
+    let mut walk = Walk { history, blocks, singles: Latest::default(), pairs: Latest::default(), into };
+    let mut last: FxHashMap<Lane, (At, At)> = FxHashMap::default();
+    for &at in accesses {
+        let step = history.step(at);
+        let (access, write) = last.get(&step.lane).copied().unwrap_or((NONE, NONE));
+        walk.single(at);
+        walk.pair(access, at, false);
+        if step.op.writes() {
+            walk.pair(write, at, true);
+        }
+        last.insert(step.lane, (at, if step.op.writes() { at } else { write }));
+    }
+}
+
+/// The latest of each kind.
+struct Latest<K, T> {
+    places: FxHashMap<K, usize>,
+    all: Vec<(K, T)>,
+}
+
+impl<K, T> Default for Latest<K, T> {
+    fn default() -> Latest<K, T> {
+        Latest { places: FxHashMap::default(), all: Vec::new() }
+    }
+}
+
+impl<K: Copy + Eq + std::hash::Hash, T> Latest<K, T> {
+    /// False if there are too many kinds.
+    fn set(&mut self, key: K, value: T) -> bool {
+        if let Some(&place) = self.places.get(&key) {
+            self.all[place].1 = value;
+        } else if self.all.len() < MOST_PLACES {
+            self.places.insert(key, self.all.len());
+            self.all.push((key, value));
+        } else {
+            return false;
+        }
+        true
+    }
+}
+
+struct Walk<'a> {
+    history: &'a History,
+    blocks: Blocks,
+    singles: Latest<Place, At>,
+    pairs: Latest<PairPlace, Pair>,
+    into: &'a mut Candidates,
+}
+
+impl Walk<'_> {
+    fn place(&self, at: At) -> Place {
+        let step = self.history.step(at);
+        Place { lane: step.lane, code: step.code, op: step.op, hold: step.hold }
+    }
+
+    /// An access as the culprit of the pairs before it.
+    fn single(&mut self, at: At) {
+        let place = self.place(at);
+        for index in 0..self.pairs.all.len() {
+            let (of, pair) = self.pairs.all[index];
+            self.candidate(of, pair, place, at);
+        }
+        self.into.left_out += u64::from(!self.singles.set(place, at));
+    }
+
+    /// Two accesses, and the culprits before the second.
+    fn pair(&mut self, first: At, second: At, of_writes: bool) {
+        if first == NONE || self.blocks.around(self.history, first, second).is_none() {
+            return;
+        }
+        let (of, pair) =
+            (PairPlace { first: self.place(first), second: self.place(second), of_writes }, Pair { first, second });
+        for index in 0..self.singles.all.len() {
+            let (place, at) = self.singles.all[index];
+            self.candidate(of, pair, place, at);
+        }
+        self.into.left_out += u64::from(!self.pairs.set(of, pair));
+    }
+
+    fn candidate(&mut self, of: PairPlace, pair: Pair, place: Place, culprit: At) {
+        if place.lane == of.first.lane {
+            return;
+        }
+        let touches = |op: Op| (op.reads(), op.writes());
+        // Of an update both parts count; with a culprit that reads, only two writes do.
+        let (reads, writes) = touches(place.op);
+        let culprit_does = if of.of_writes { (reads, false) } else { (false, writes) };
+        let mut patterns = Pattern::of(touches(of.first.op), culprit_does, touches(of.second.op)).peekable();
+        if patterns.peek().is_none() || !self.can_come_between(of, pair, place) {
+            return;
+        }
+        self.into.seen += 1;
+        for pattern in patterns {
+            let class = Class { pattern, first: of.first.code, culprit: place.code, second: of.second.code };
+            self.into.add(class, Triple { first: pair.first, culprit, second: pair.second });
+        }
+    }
+
+    fn can_come_between(&self, of: PairPlace, pair: Pair, culprit: Place) -> bool {
+        let holds = &self.history.holds;
+        if culprit.hold == Holds::NOTHING || of.first.hold == Holds::NOTHING || of.second.hold == Holds::NOTHING {
+            return true;
+        }
+        // The locks at a point are told by the step after it.
+        let steps = self.history.from(pair.first);
+        steps[1..]
+            .iter()
+            .take_while(|&&at| at <= pair.second)
+            .any(|&at| holds.are_compatible(self.history.step(at).hold, culprit.hold))
+    }
+}

@@ -1,0 +1,207 @@
+//! Prediction before the judge.
+//!
+//! What locks and waits allow is exact where nothing else decides: on scenarios without branches, the three accesses and the crossings that are
+//! possible from one run are those that some run shows. What survives the reads is shown by some run even with branches.
+//!
+//! How to run many more: see `tests/scenarios/judge.rs`.
+
+mod scenarios;
+
+use std::collections::BTreeSet;
+
+use avmon::predict::crossings::{self, Bounds};
+use avmon::predict::cut_points::{self, Blocks, Candidates};
+use avmon::predict::decide::{self, Decision};
+use avmon::predict::history::{At, Builder, Config, History, Survey};
+use avmon::predict::search::{self, Budget, Goal, Outcome};
+use avmon::scenario::events::place_of;
+use avmon::scenario::facts::{Crossing, Facts, Triple};
+use avmon::scenario::machine::Machine;
+use avmon::scenario::program::Place;
+use avmon::scenario::run::Run;
+use scenarios::Shape;
+use scenarios::judge::{Truth, is_usual, judge};
+
+const CASES: u32 = 300;
+
+fn history(machine: &Machine<'_>, run: &Run) -> History {
+    let events = machine.events(run);
+    let mut survey = Survey::default();
+    events.iter().for_each(|(thread, event)| survey.step(*thread, event));
+    let mut builder = Builder::new(&survey, Config::default());
+    events.iter().for_each(|(thread, event)| builder.step(*thread, event));
+    builder.finish()
+}
+
+fn place(history: &History, at: At) -> Place {
+    place_of(history.pc(at)).expect("a place of the scenario")
+}
+
+/// The three accesses that are candidates, with what is claimed of them.
+fn triples(history: &History) -> Vec<(Triple, cut_points::Triple)> {
+    let mut candidates = Candidates::default();
+    for variable in 0..history.variables.len() as u32 {
+        cut_points::look_at(history, variable, Blocks::Marked, &mut candidates);
+    }
+    let claims = candidates.classes.iter().flat_map(|(class, triples)| {
+        triples.iter().map(|triple| {
+            let [first, other, second] = [triple.first, triple.culprit, triple.second].map(|at| place(history, at));
+            (Triple { pattern: class.pattern, first, other, second }, *triple)
+        })
+    });
+    claims.collect()
+}
+
+fn crossings(history: &History) -> Vec<(Crossing, crossings::Crossing)> {
+    let candidates = crossings::look_at(history, Blocks::Marked, Bounds::NONE);
+    let claims = candidates.values().flatten().map(|crossing| {
+        let pair = |before, after| (place(history, before), place(history, after));
+        let there = pair(crossing.first, crossing.culprit);
+        let back = pair(crossing.culprit_too, crossing.second);
+        (Crossing { one: there.min(back), other: there.max(back) }, *crossing)
+    });
+    claims.collect()
+}
+
+/// Whether locks and waits alone allow an order.
+fn is_possible(history: &History, order: Vec<(At, At)>) -> Option<bool> {
+    let goal = Goal { order, ignores_reads: true, ..Goal::default() };
+    match search::find(history, &goal, Budget::default()) {
+        Outcome::Feasible(_) => Some(true),
+        Outcome::Infeasible => Some(false),
+        Outcome::Undecided => None,
+    }
+}
+
+#[derive(Default, Debug, PartialEq, Eq, Clone, Copy)]
+struct Figures {
+    /// Triples that some run shows, and crossings; how many of them are possible by locks and waits; how many survive the reads.
+    true_triples: usize,
+    triples: usize,
+    surviving: usize,
+    true_crossings: usize,
+    crossings: usize,
+    crossings_surviving: usize,
+    undecided: usize,
+}
+
+/// How much is promised of a family.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Promise {
+    /// What locks and waits allow is what happens.
+    Exact,
+    /// What is predicted happens.
+    Sound,
+}
+
+fn is_complete(machine: &Machine<'_>, run: &Run) -> bool {
+    let _ = machine;
+    run.stuck.is_empty()
+}
+
+impl Figures {
+    fn add(&mut self, truth: &Truth<'_>, promise: Promise) -> Result<(), String> {
+        let facts: &Facts = &truth.facts;
+        for run in truth.runs().filter(|run| is_complete(truth.machine, run)) {
+            let history = history(truth.machine, &run);
+            let wrong =
+                |what: &str, claim: &dyn std::fmt::Debug| Err(format!("{what}: {claim:?} in the run {:?}", run.order));
+
+            let mut possible = BTreeSet::new();
+            for (claim, triple) in triples(&history) {
+                let is_true = facts.triples.contains(&claim);
+                match is_possible(&history, vec![(triple.first, triple.culprit), (triple.culprit, triple.second)]) {
+                    Some(true) if promise == Promise::Exact && !is_true => return wrong("invented", &claim),
+                    Some(true) => drop(possible.insert(claim)),
+                    Some(false) => {}
+                    None => self.undecided += 1,
+                }
+                match decide::triple(&history, triple, false, Budget::default()) {
+                    Decision::Predicted(_) if !is_true => return wrong("falsely predicted", &claim),
+                    Decision::Predicted(_) => self.surviving += 1,
+                    _ => {}
+                }
+            }
+            self.true_triples += facts.triples.len();
+            self.triples += possible.len();
+            // A pair of the block's accesses is covered by neighbours among what lies between them.
+            let is_covered = |missing: &&Triple| {
+                possible.iter().any(|claim| {
+                    claim.other == missing.other
+                        && claim.first.thread == missing.first.thread
+                        && (missing.first.index..=missing.second.index).contains(&claim.first.index)
+                        && (missing.first.index..=missing.second.index).contains(&claim.second.index)
+                })
+            };
+            if promise == Promise::Exact
+                && let Some(missed) = facts.triples.iter().find(|triple| !is_covered(triple))
+            {
+                return wrong("missed", missed);
+            }
+
+            let mut possible = BTreeSet::new();
+            for (claim, crossing) in crossings(&history) {
+                let is_true = facts.crossings.contains(&claim);
+                let order = vec![(crossing.first, crossing.culprit), (crossing.culprit_too, crossing.second)];
+                match is_possible(&history, order) {
+                    Some(true) if promise == Promise::Exact && !is_true => return wrong("invented", &claim),
+                    Some(true) => drop(possible.insert(claim)),
+                    Some(false) => {}
+                    None => self.undecided += 1,
+                }
+                match decide::crossing(&history, crossing, Budget::default()) {
+                    Decision::Predicted(_) if !is_true => return wrong("falsely predicted", &claim),
+                    Decision::Predicted(_) => self.crossings_surviving += 1,
+                    _ => {}
+                }
+            }
+            self.true_crossings += facts.crossings.len();
+            self.crossings += possible.len();
+            if promise == Promise::Exact
+                && let Some(missed) = facts.crossings.iter().find(|crossing| !possible.contains(crossing))
+            {
+                return wrong("missed", missed);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn family(name: &str, shape: Shape, promise: Promise, expected: Figures) {
+    let mut figures = Figures::default();
+    let judged = judge(name, shape, CASES, |truth| figures.add(truth, promise));
+    println!("{name}: {} scenarios ({} too large to judge): {figures:?}", judged.scenarios, judged.too_large);
+    assert!(
+        !is_usual() || figures == expected,
+        "{name}: now {figures:?}; a rule that finds less, or other things, must be meant so"
+    );
+}
+
+macro_rules! families {
+    ($($name:ident: $promise:ident, $shape:expr, [$($figure:literal),*];)*) => {
+        $(#[test]
+        fn $name() {
+            let [true_triples, triples, surviving, true_crossings, crossings, crossings_surviving, undecided] = [$($figure),*];
+            let expected = Figures { true_triples, triples, surviving, true_crossings, crossings, crossings_surviving, undecided };
+            family(stringify!($name), $shape, Promise::$promise, expected);
+        })*
+    };
+}
+
+families! {
+    two_threads: Exact, Shape::PLAIN, [0, 0, 0, 0, 0, 0, 0];
+    races: Exact, Shape { threads: (2, 3), race_free: false, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    three_locks: Exact, Shape { threads: (2, 3), locks: 3, variables: 3, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    chains: Exact, Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    shared: Exact, Shape { threads: (2, 3), shared: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    forks: Exact, Shape { threads: (2, 4), forks: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    atomics: Exact, Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    branches: Sound, Shape { threads: (2, 3), branches: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    racy_branches: Sound, Shape { threads: (2, 3), branches: true, race_free: false, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    tries: Sound, Shape { threads: (2, 3), tries: true, branches: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    atomic_branches: Sound, Shape { threads: (2, 3), atomics: true, branches: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    conditions: Sound, Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    semaphores: Sound, Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    barriers: Sound, Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0, 0];
+    everything: Sound, Shape::EVERYTHING, [0, 0, 0, 0, 0, 0, 0];
+}

@@ -43,8 +43,8 @@ fn triples(history: &History) -> Vec<(Triple, cut_points::Triple)> {
     for variable in 0..history.variables.len() as u32 {
         cut_points::look_at(history, variable, Blocks::Marked, &mut candidates);
     }
-    let claims = candidates.classes.iter().flat_map(|(class, triples)| {
-        triples.iter().map(|triple| {
+    let claims = candidates.classes.iter().flat_map(|(class, alike)| {
+        alike.nearest.iter().map(|triple| {
             let [first, other, second] = [triple.first, triple.culprit, triple.second].map(|at| place(history, at));
             (Triple { pattern: class.pattern, first, other, second }, *triple)
         })

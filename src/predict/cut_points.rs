@@ -46,34 +46,40 @@ pub struct Class {
     pub second: u32,
 }
 
-/// The candidates of each class, the nearest first.
+/// Candidates of one class.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Alike {
+    /// Some of them, the nearest first.
+    pub nearest: Vec<Triple>,
+    pub count: u64,
+}
+
+impl Alike {
+    fn add(&mut self, triple: Triple) {
+        let place = self.nearest.partition_point(|other| (other.distance(), *other) < (triple.distance(), triple));
+        if place < MOST_ALIKE && self.nearest.get(place) != Some(&triple) {
+            self.nearest.insert(place, triple);
+            self.nearest.truncate(MOST_ALIKE);
+        }
+    }
+}
+
+/// What was found.
 #[derive(Default)]
 pub struct Candidates {
-    pub classes: FxHashMap<Class, Vec<Triple>>,
-    /// All that were looked at.
-    pub seen: u64,
+    pub classes: FxHashMap<Class, Alike>,
     /// Code locations that were too many.
     pub left_out: u64,
 }
 
 impl Candidates {
-    fn add(&mut self, class: Class, triple: Triple) {
-        let known = self.classes.entry(class).or_default();
-        let place = known.partition_point(|other| (other.distance(), *other) < (triple.distance(), triple));
-        if place < MOST_ALIKE && known.get(place) != Some(&triple) {
-            known.insert(place, triple);
-            known.truncate(MOST_ALIKE);
-        }
-    }
-
     /// Takes over what was found of other variables.
     pub fn merge(&mut self, other: Candidates) {
-        self.seen += other.seen;
         self.left_out += other.left_out;
-        for (class, triples) in other.classes {
-            for triple in triples {
-                self.add(class, triple);
-            }
+        for (class, alike) in other.classes {
+            let known = self.classes.entry(class).or_default();
+            known.count += alike.count;
+            alike.nearest.into_iter().for_each(|triple| known.add(triple));
         }
     }
 }
@@ -225,10 +231,11 @@ impl Walk<'_> {
         if patterns.peek().is_none() || !self.can_come_between(of, pair, place) {
             return;
         }
-        self.into.seen += 1;
         for pattern in patterns {
             let class = Class { pattern, first: of.first.code, culprit: place.code, second: of.second.code };
-            self.into.add(class, Triple { first: pair.first, culprit, second: pair.second });
+            let alike = self.into.classes.entry(class).or_default();
+            alike.count += 1;
+            alike.add(Triple { first: pair.first, culprit, second: pair.second });
         }
     }
 

@@ -140,6 +140,12 @@ impl History {
         self.codes[self.step(at).code as usize]
     }
 
+    /// All code locations: what [`Step::code`] counts.
+    #[must_use]
+    pub fn codes(&self) -> &[u64] {
+        &self.codes
+    }
+
     #[must_use]
     pub fn thread(&self, at: At) -> ThreadId {
         self.threads[self.step(at).lane as usize]

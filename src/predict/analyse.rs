@@ -185,12 +185,8 @@ fn decide(history: &History, config: &Config, class: &Class) -> Decided {
     for &steps in &class.candidates {
         let Steps { first, culprit, culprit_too, second } = steps;
         let decision = match class.shape {
-            Shape::One(_) => {
-                decide::triple(history, Triple { first, culprit, second }, config.paper, config.budget)
-            }
-            Shape::Two => {
-                decide::crossing(history, Crossing { first, culprit, culprit_too, second }, config.budget)
-            }
+            Shape::One(_) => decide::triple(history, Triple { first, culprit, second }, config.paper, config.budget),
+            Shape::Two => decide::crossing(history, Crossing { first, culprit, culprit_too, second }, config.budget),
         };
         match decision {
             Decision::Predicted(order) => {

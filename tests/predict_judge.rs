@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use avmon::predict::crossings::{self, Bounds};
 use avmon::predict::cut_points::{self, Blocks, Candidates};
 use avmon::predict::decide::{self, Decision};
-use avmon::predict::history::{At, Builder, Config, History, Survey};
-use avmon::predict::search::{self, Budget, Goal, Outcome};
+use avmon::predict::history::{At, Builder, Config, History, Op, Survey};
+use avmon::predict::search::{self, Budget, Goal, Order, Outcome};
 use avmon::scenario::events::place_of;
 use avmon::scenario::facts::{Crossing, Facts, Triple};
 use avmon::scenario::machine::Machine;
@@ -63,6 +63,37 @@ fn crossings(history: &History) -> Vec<(Crossing, crossings::Crossing)> {
     claims.collect()
 }
 
+/// Lets the interpreter take the steps of a predicted order, and returns what that run shows. A step that cannot be taken is told.
+fn perform(machine: &Machine<'_>, history: &History, order: &Order) -> Result<Facts, String> {
+    let mut log = Vec::new();
+    let mut state = machine.start(&mut log);
+    // How much of each thread's log is accounted for.
+    let mut seen = vec![0; machine.program.threads.len()];
+    for at in (0..order.from).chain(order.steps.iter().copied()) {
+        let lane = &history.lanes[history.step(at).lane as usize];
+        let before = lane[..lane.partition_point(|&step| step < at)].last();
+        let goes_on =
+            before.is_some_and(|&step| history.step(step).op == Op::Await && history.pc(step) == history.pc(at));
+        // What `main` does is no step, and a wait gives its lock back in the step in which it wakes.
+        let Some(place) = place_of(history.pc(at)).filter(|_| !goes_on) else { continue };
+        let thread = place.thread as usize;
+        loop {
+            let mine = log.iter().filter(|taken| taken.place.thread == place.thread);
+            let found = mine.skip(seen[thread]).position(|taken| taken.place == place);
+            if let Some(distance) = found {
+                seen[thread] += distance + 1;
+                break;
+            }
+            if !machine.can_step(&state, thread) {
+                return Err(format!("the order asks for {place:?}, which does not come: {log:?}"));
+            }
+            machine.step(&mut state, thread, &mut log);
+        }
+    }
+    let run = Run { order: Vec::new(), log, stuck: Vec::new() };
+    Ok(Facts::of(machine.program, &run, false))
+}
+
 /// Whether locks and waits alone allow an order.
 fn is_possible(history: &History, order: Vec<(At, At)>) -> Option<bool> {
     let goal = Goal { order, ignores_reads: true, ..Goal::default() };
@@ -94,15 +125,10 @@ enum Promise {
     Sound,
 }
 
-fn is_complete(machine: &Machine<'_>, run: &Run) -> bool {
-    let _ = machine;
-    run.stuck.is_empty()
-}
-
 impl Figures {
     fn add(&mut self, truth: &Truth<'_>, promise: Promise) -> Result<(), String> {
         let facts: &Facts = &truth.facts;
-        for run in truth.runs().filter(|run| is_complete(truth.machine, run)) {
+        for run in truth.runs().filter(Run::is_complete) {
             let history = history(truth.machine, &run);
             let wrong =
                 |what: &str, claim: &dyn std::fmt::Debug| Err(format!("{what}: {claim:?} in the run {:?}", run.order));
@@ -118,7 +144,14 @@ impl Figures {
                 }
                 match decide::triple(&history, triple, false, Budget::default()) {
                     Decision::Predicted(_) if !is_true => return wrong("falsely predicted", &claim),
-                    Decision::Predicted(_) => self.surviving += 1,
+                    Decision::Predicted(order) => {
+                        let shown = perform(truth.machine, &history, &order)
+                            .map_err(|error| format!("{claim:?}: {error}, in the run {:?}", run.order))?;
+                        if !shown.triples.contains(&claim) {
+                            return wrong("not shown by the order that was predicted", &claim);
+                        }
+                        self.surviving += 1;
+                    }
                     _ => {}
                 }
             }
@@ -151,7 +184,14 @@ impl Figures {
                 }
                 match decide::crossing(&history, crossing, Budget::default()) {
                     Decision::Predicted(_) if !is_true => return wrong("falsely predicted", &claim),
-                    Decision::Predicted(_) => self.crossings_surviving += 1,
+                    Decision::Predicted(order) => {
+                        let shown = perform(truth.machine, &history, &order)
+                            .map_err(|error| format!("{claim:?}: {error}, in the run {:?}", run.order))?;
+                        if !shown.crossings.contains(&claim) {
+                            return wrong("not shown by the order that was predicted", &claim);
+                        }
+                        self.crossings_surviving += 1;
+                    }
                     _ => {}
                 }
             }

@@ -177,7 +177,10 @@ fn check_values(trace: &Trace) -> Result<bool, Failure> {
     }
     let reads = counted(values.compared(), if values.has_plain() { "read" } else { "atomic read" });
     if !values.has_plain() {
-        tell("warning", "only the values of atomic operations were recorded; for all, record with 'avmon record --values'");
+        tell(
+            "warning",
+            "only the values of atomic operations were recorded; for all, record with 'avmon record --values'",
+        );
     }
     match (values.compared(), wrong) {
         (0, _) => drop(super::print(b"no read was compared with a write\n")?),

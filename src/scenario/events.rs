@@ -167,3 +167,66 @@ impl Machine<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::parse;
+    use crate::scenario::program::Program;
+
+    #[test]
+    fn accesses_tell_the_decisions_before_them_and_atomics_their_values() {
+        let text = "\
+var x
+atomic a = 5
+mutex m
+t1: r = cas a 5 7
+    if r { wr x 1 }
+    while r < 3 max 9 { r = r + 1 }
+    acq m
+    rel m
+    f = cas a 5 8
+    assert f == 0
+    st a -1
+    if f { wr x 2 }
+    if f { wr x 3 }
+    rd x
+    o = add a 2
+";
+        let scenario = parse(text).unwrap_or_else(|errors| panic!("{}", errors.render("text", text)));
+        let program = Program::new(&scenario);
+        let machine = Machine::new(&program);
+        let events = machine.events(&machine.run_as_written());
+        let told: Vec<_> = events
+            .iter()
+            .filter(|(thread, _)| *thread == id_of(0))
+            .map(|(_, event)| match event.kind().unwrap() {
+                kind @ (Kind::Read | Kind::Write) => (kind, u64::from(event.branches()), 0),
+                kind @ Kind::Branches => (kind, event.number(), 0),
+                kind @ Kind::Value => (kind, event.object, event.pc),
+                kind => (kind, u64::from(event.is_comparison()), 0),
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Kind::Start, 0, 0),
+                (Kind::AtomicUpdate, 1, 0),
+                (Kind::Value, 7, 5),
+                (Kind::Write, 1, 0),
+                // The loop was looked at three times. The lock says nothing about it.
+                (Kind::Acquire, 0, 0),
+                (Kind::Release, 0, 0),
+                (Kind::Branches, 3, 0),
+                (Kind::AtomicLoad, 0, 0),
+                (Kind::Value, 7, 0),
+                (Kind::AtomicStore, 0, 0),
+                (Kind::Value, u64::MAX, 0),
+                (Kind::Read, 2, 0),
+                (Kind::AtomicUpdate, 0, 0),
+                (Kind::Value, 1, u64::MAX),
+                (Kind::End, 0, 0),
+            ]
+        );
+    }
+}

@@ -179,17 +179,25 @@ mod tests {
         let text = "\
 var x
 atomic a = 5
-mutex m
+lock m
 t1: r = cas a 5 7
-    if r { wr x 1 }
-    while r < 3 max 9 { r = r + 1 }
+    if r {
+        wr x 1
+    }
+    while r < 3 max 9 {
+        r = r + 1
+    }
     acq m
     rel m
     f = cas a 5 8
     assert f == 0
-    st a -1
-    if f { wr x 2 }
-    if f { wr x 3 }
+    store a -1
+    if f {
+        wr x 2
+    }
+    if f {
+        wr x 3
+    }
     rd x
     o = add a 2
 ";

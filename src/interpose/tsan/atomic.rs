@@ -158,6 +158,7 @@ macro_rules! width {
                         let cell = unsafe { $atomic::from_ptr(address) };
                         match cell.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst) {
                             Ok(old) => {
+                                let detail = detail | event::atomic::COMPARED;
                                 let (old, new) = (old.into(), new.into());
                                 (order, Operation { kind: Kind::AtomicUpdate, detail, old, new })
                             }

@@ -101,7 +101,7 @@ kinds! {
     AtomicLoad = 19, true, "atomic_load";
     /// An atomic store.
     AtomicStore = 20, true, "atomic_store";
-    /// An atomic read-modify-write, or a compare-exchange that succeeded: [`Event::is_comparison`].
+    /// An atomic read-modify-write, or a compare-exchange that succeeded.
     AtomicUpdate = 21, true, "atomic_update";
     /// A fence; `detail` is its order, as in [`atomic`].
     Fence = 22, false, "fence";
@@ -117,8 +117,8 @@ kinds! {
     /// above eight. After an [`Kind::AtomicUpdate`] of up to eight bytes `object` is the new value and `pc` the old one; a wider
     /// update has none. Every atomic operation has it; plain accesses only in a recording with values.
     Value = 26, false, "value";
-    /// `number` basic blocks were entered since the thread's last access. Only in front of atomic operations: plain accesses have
-    /// room for it.
+    /// `number` basic blocks were entered since the thread's last access. Only in front of atomic operations and at the end of a
+    /// thread: plain accesses have room for it.
     Branches = 27, false, "branches";
     /// Thread `number` is called what the 16 bytes of `object` and `pc` spell, up to the first zero.
     Name = 28, false, "name";
@@ -162,8 +162,8 @@ pub mod atomic {
     pub const ORDERS: [&str; 6] = ["relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"];
     /// A fence before it makes it order like a release.
     pub const FENCED: u8 = 1 << 6;
-    /// An update that was made because the old value was the expected one: a compare-exchange that succeeded. After another old
-    /// value it would have been a load.
+    /// A compare-exchange. If it is an update, the old value was the expected one; if it is a load, it was not. After another old value it
+    /// might have been the other.
     pub const COMPARED: u8 = 1 << 7;
 
     /// The detail of an operation on `1 << log_size` bytes.
@@ -366,11 +366,11 @@ impl Event {
         }
     }
 
-    /// Whether this is a compare-exchange that succeeded.
+    /// Whether this is a compare-exchange, successful or not.
     #[inline(always)]
     #[must_use]
     pub const fn is_comparison(&self) -> bool {
-        self.head as u8 == Kind::AtomicUpdate as u8 && self.detail() & atomic::COMPARED != 0
+        matches!(self.kind(), Some(Kind::AtomicLoad | Kind::AtomicUpdate)) && self.detail() & atomic::COMPARED != 0
     }
 
     /// The lock mode of an acquire or release.
@@ -452,6 +452,7 @@ mod tests {
         assert!(atomic::acquires(marked) && atomic::releases(marked) && !atomic::releases(plain | atomic::COMPARED));
         for (kind, detail, expected) in [
             (Kind::AtomicUpdate, marked, true),
+            (Kind::AtomicLoad, marked, true),
             (Kind::AtomicUpdate, plain | atomic::FENCED, false),
             (Kind::Acquire, Event::REPEATED, false),
         ] {

@@ -16,7 +16,7 @@ use avmon::predict::history::{At, Builder, Config, History, Op, Survey};
 use avmon::predict::search::{self, Budget, Goal, Order, Outcome};
 use avmon::scenario::events::place_of;
 use avmon::scenario::facts::{Crossing, Facts, Triple};
-use avmon::scenario::machine::Machine;
+use avmon::scenario::machine::{Effect, Machine, Taken};
 use avmon::scenario::program::Place;
 use avmon::scenario::run::Run;
 use scenarios::Shape;
@@ -70,15 +70,15 @@ fn perform(machine: &Machine<'_>, history: &History, order: &Order) -> Result<Fa
     // How much of each thread's log is accounted for.
     let mut seen = vec![0; machine.program.threads.len()];
     for at in (0..order.from).chain(order.steps.iter().copied()) {
-        let lane = &history.lanes[history.step(at).lane as usize];
-        let before = lane[..lane.partition_point(|&step| step < at)].last();
-        let goes_on =
-            before.is_some_and(|&step| history.step(step).op == Op::Await && history.pc(step) == history.pc(at));
-        // What `main` does is no step, and a wait gives its lock back in the step in which it wakes.
-        let Some(place) = place_of(history.pc(at)).filter(|_| !goes_on) else { continue };
+        // What `main` does is no step, and a sleeper wakes in the step in which it gets its lock back.
+        let wakes = history.step(at).op == Op::Await
+            && history.from(at).get(1).is_some_and(|&next| history.pc(next) == history.pc(at));
+        let Some(place) = place_of(history.pc(at)).filter(|_| !wakes) else { continue };
         let thread = place.thread as usize;
         loop {
-            let mine = log.iter().filter(|taken| taken.place.thread == place.thread);
+            let is_mine =
+                |taken: &&Taken| taken.place.thread == place.thread && !matches!(taken.effect, Effect::Branched(_));
+            let mine = log.iter().filter(is_mine);
             let found = mine.skip(seen[thread]).position(|taken| taken.place == place);
             if let Some(distance) = found {
                 seen[thread] += distance + 1;
@@ -128,6 +128,9 @@ enum Promise {
 impl Figures {
     fn add(&mut self, truth: &Truth<'_>, promise: Promise) -> Result<(), String> {
         let facts: &Facts = &truth.facts;
+        // A compare-exchange is a branch.
+        let compares = truth.case.scenario.to_string().contains("cas ");
+        let promise = if compares { Promise::Sound } else { promise };
         for run in truth.runs().filter(Run::is_complete) {
             let history = history(truth.machine, &run);
             let wrong =

@@ -164,6 +164,14 @@ fn database() {
 fn hundred_million() {
     measure(
         "100 million events, 16 threads, 1 million variables",
-        Workload { events: 100_000_000, threads: 16, locks: 256, variables: 1_000_000, functions: 256, accesses: 6, split: 5 },
+        Workload {
+            events: 100_000_000,
+            threads: 16,
+            locks: 256,
+            variables: 1_000_000,
+            functions: 256,
+            accesses: 6,
+            split: 5,
+        },
     );
 }

@@ -248,7 +248,7 @@ fn a_successful_compare_exchange_is_told_apart_and_has_its_values_in_any_recordi
             compared(5, 4),
             (Kind::AtomicUpdate, detail(5, 3)),
             (Kind::Value, 0),
-            (Kind::AtomicLoad, detail(5, 3)),
+            (Kind::AtomicLoad, detail(5, 3) | event::atomic::COMPARED),
             (Kind::Value, 0),
         ]
     );

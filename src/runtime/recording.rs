@@ -223,10 +223,11 @@ pub(super) unsafe fn tell_stack(t: *mut Tls, bounds: Option<Range<u64>>) {
     }
 }
 
-/// The stack ends with its thread.
+/// The stack ends with its thread. No access comes any more that could tell the last branches.
 pub(super) unsafe fn tell_end_of_stack(t: *mut Tls) {
     // SAFETY: the caller shut the gate.
     unsafe {
+        tell_branches(t);
         let stack = std::mem::take(&mut (*t).stack);
         if stack != 0 {
             put(t, Kind::Free, 0, 0, stack, 0);

@@ -65,16 +65,20 @@ impl Recorder {
         std::mem::take(&mut self.branches[self.thread as usize])
     }
 
+    fn tell_branches(&mut self) {
+        let branches = self.take_branches();
+        if branches > 0 {
+            self.events.push((self.thread, Event::new(Kind::Branches, 0, branches.into(), 0, 0)));
+        }
+    }
+
     fn access(&mut self, kind: Kind, variable: ObjectId) {
         let branches = u16::try_from(self.take_branches()).unwrap_or(u16::MAX);
         self.events.push((self.thread, Event::access(kind, 0, SIZE, branches, address_of(variable), self.pc)));
     }
 
     fn atomic(&mut self, kind: Kind, compared: bool, variable: ObjectId, [before, after]: [i64; 2]) {
-        let branches = self.take_branches();
-        if branches > 0 {
-            self.events.push((self.thread, Event::new(Kind::Branches, 0, branches.into(), 0, 0)));
-        }
+        self.tell_branches();
         let mark = if compared { atomic::COMPARED } else { 0 };
         self.add(kind, SEQ_CST | mark, address_of(variable));
         let old = if kind == Kind::AtomicUpdate { before as u64 } else { 0 };
@@ -123,6 +127,10 @@ impl Machine<'_> {
         recorder.events
     }
 
+    fn compares(&self, taken: &Taken) -> bool {
+        matches!(self.program.at(taken.place).operation, Operation::Update { update: Update::Exchange(..), .. })
+    }
+
     fn record(&self, taken: &Taken, to: &mut Recorder) {
         to.thread = id_of(taken.place.thread as usize);
         to.pc = pc_of(taken.place);
@@ -134,15 +142,9 @@ impl Machine<'_> {
             Effect::Refused(object) => to.add(Kind::Refused, 0, address_of(object)),
             Effect::Read(variable) if is_plain(variable) => to.access(Kind::Read, variable),
             Effect::Wrote(variable) if is_plain(variable) => to.access(Kind::Write, variable),
-            Effect::Read(variable) => to.atomic(Kind::AtomicLoad, false, variable, taken.values),
+            Effect::Read(variable) => to.atomic(Kind::AtomicLoad, self.compares(taken), variable, taken.values),
             Effect::Wrote(variable) => to.atomic(Kind::AtomicStore, false, variable, taken.values),
-            Effect::Updated(variable) => {
-                let compared = matches!(
-                    self.program.at(taken.place).operation,
-                    Operation::Update { update: Update::Exchange(..), .. }
-                );
-                to.atomic(Kind::AtomicUpdate, compared, variable, taken.values);
-            }
+            Effect::Updated(variable) => to.atomic(Kind::AtomicUpdate, self.compares(taken), variable, taken.values),
             Effect::Branched(times) => to.branches[to.thread as usize] += times,
             Effect::Forked(child) => to.fork(child),
             Effect::Joined(child) => to.join(child),
@@ -162,7 +164,10 @@ impl Machine<'_> {
             Effect::TookUnit(semaphore) => to.add(Kind::Await, 0, address_of(semaphore)),
             Effect::Began => to.add(Kind::BlockBegin, 0, 0),
             Effect::Ended => to.add(Kind::BlockEnd, 0, 0),
-            Effect::Finished => to.add(Kind::End, 0, to.thread.into()),
+            Effect::Finished => {
+                to.tell_branches();
+                to.add(Kind::End, 0, to.thread.into());
+            }
             Effect::AssertionFailed | Effect::Stopped(_) => {}
         }
     }

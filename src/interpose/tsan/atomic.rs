@@ -163,7 +163,8 @@ macro_rules! width {
                                 (order, Operation { kind: Kind::AtomicUpdate, detail, old, new })
                             }
                             Err(old) => {
-                                let (detail, old) = (failure.detail(BYTES), u128::from(old));
+                                let detail = failure.detail(BYTES) | event::atomic::COMPARED;
+                                let old = u128::from(old);
                                 (failure, Operation { kind: Kind::AtomicLoad, detail, old, new: old })
                             }
                         }

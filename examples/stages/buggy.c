@@ -37,10 +37,10 @@ static struct sample take_sample(void)
     return sample;
 }
 
-static void *sensor(void *unused)
+static void *sensor(void *degrees)
 {
-    measure(18);
-    return unused;
+    measure(*(long *)degrees);
+    return NULL;
 }
 
 static void *display(void *sample)
@@ -52,9 +52,10 @@ static void *display(void *sample)
 
 int main(void)
 {
+    long degrees = 18;
     struct sample shown;
     pthread_t threads[2];
-    pthread_create(&threads[0], NULL, sensor, NULL);
+    pthread_create(&threads[0], NULL, sensor, &degrees);
     pthread_create(&threads[1], NULL, display, &shown);
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);

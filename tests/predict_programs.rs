@@ -1,4 +1,4 @@
-//! The programs of the AVFilter paper's Table 3: on how many variables a violation is predicted from one recorded run.
+//! The programs of the `AVFilter` paper's Table 3: on how many variables a violation is predicted from one recorded run.
 //!
 //! They were not published with the paper. Those in `tests/programs/predict` are written from what it tells of them: how many threads they have, on
 //! how many shared variables atomicity is violated, and how the others avoid it. In the paper's own method atom002 is a miss.

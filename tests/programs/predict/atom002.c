@@ -4,6 +4,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long file_number;
 static long is_closed;
+/* Only the writer needs it. */
+long writes_to;
 
 // Both steps of the writer come after the log was closed, so the read of the flag keeps its value in the violating order. A filter that
 // moves the writer's access to the number in front of all that the rotation does loses it.
@@ -27,7 +29,8 @@ static void second(void)
     pthread_mutex_unlock(&lock);
     if (must_open) {
         pthread_mutex_lock(&lock);
-        file_number++;
+        long number = ++file_number;
         pthread_mutex_unlock(&lock);
+        writes_to = number;
     }
 }

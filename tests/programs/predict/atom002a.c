@@ -4,6 +4,8 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long file_number;
 static long is_closed;
+/* Only the writer needs it. */
+long writes_to;
 
 static void first(void)
 {
@@ -25,7 +27,8 @@ static void second(void)
     pthread_mutex_unlock(&lock);
     if (must_open) {
         pthread_mutex_lock(&lock);
-        file_number++;
+        long number = ++file_number;
         pthread_mutex_unlock(&lock);
+        writes_to = number;
     }
 }

@@ -9,6 +9,7 @@ mod scenarios;
 
 use std::collections::BTreeSet;
 
+use avmon::predict::clocks::Clocks;
 use avmon::predict::crossings::{self, Bounds};
 use avmon::predict::cut_points::{self, Blocks, Candidates};
 use avmon::predict::decide::{self, Decision};
@@ -39,9 +40,10 @@ fn place(history: &History, at: At) -> Place {
 
 /// The three accesses that are candidates, with what is claimed of them.
 fn triples(history: &History) -> Vec<(Triple, cut_points::Triple)> {
+    let clocks = Clocks::new(history);
     let mut candidates = Candidates::default();
     for variable in 0..history.variables.len() as u32 {
-        cut_points::look_at(history, variable, Blocks::Marked, &mut candidates);
+        cut_points::look_at(history, &clocks, variable, Blocks::Marked, &mut candidates);
     }
     let claims = candidates.classes.iter().flat_map(|(class, alike)| {
         alike.nearest.iter().map(|triple| {
@@ -53,7 +55,7 @@ fn triples(history: &History) -> Vec<(Triple, cut_points::Triple)> {
 }
 
 fn crossings(history: &History) -> Vec<(Crossing, crossings::Crossing)> {
-    let candidates = crossings::look_at(history, Blocks::Marked, Bounds::NONE);
+    let candidates = crossings::look_at(history, &Clocks::new(history), Blocks::Marked, Bounds::NONE);
     let claims = candidates.values().flatten().map(|crossing| {
         let pair = |before, after| (place(history, before), place(history, after));
         let there = pair(crossing.first, crossing.culprit);
@@ -97,7 +99,7 @@ fn perform(machine: &Machine<'_>, history: &History, order: &Order) -> Result<Fa
 /// Whether locks and waits alone allow an order.
 fn is_possible(history: &History, order: Vec<(At, At)>) -> Option<bool> {
     let goal = Goal { order, ignores_reads: true, ..Goal::default() };
-    match search::find(history, &goal, Budget::default()) {
+    match search::find(history, &goal, Budget::PATIENT) {
         Outcome::Feasible(_) => Some(true),
         Outcome::Infeasible => Some(false),
         Outcome::Undecided => None,
@@ -145,7 +147,7 @@ impl Figures {
                     Some(false) => {}
                     None => self.undecided += 1,
                 }
-                match decide::triple(&history, triple, false, Budget::default()) {
+                match decide::triple(&history, triple, false, Budget::PATIENT) {
                     Decision::Predicted(_) if !is_true => return wrong("falsely predicted", &claim),
                     Decision::Predicted(order) => {
                         let shown = perform(truth.machine, &history, &order)
@@ -185,7 +187,7 @@ impl Figures {
                     Some(false) => {}
                     None => self.undecided += 1,
                 }
-                match decide::crossing(&history, crossing, Budget::default()) {
+                match decide::crossing(&history, crossing, Budget::PATIENT) {
                     Decision::Predicted(_) if !is_true => return wrong("falsely predicted", &claim),
                     Decision::Predicted(order) => {
                         let shown = perform(truth.machine, &history, &order)

@@ -1,23 +1,26 @@
 //! How long prediction takes on runs of the sizes that the papers report. `scripts/bench predict` runs it.
 
-use std::ops::ControlFlow;
 use std::time::Instant;
 
 use avmon::event::{Event, Kind, Mode, STRIPES, ThreadId};
 use avmon::predict::analyse::{Config, Watch, analyse};
 use avmon::predict::history::{self, Builder, History, Survey};
 
-/// A program that does much of the same: threads that call functions, which take a lock and touch what it protects, some in two sections.
+/// Fields of an object.
+const FIELDS: u64 = 8;
+
+/// A program of functions that take the lock of an object and touch some of its fields, always the same ones, some of them in two sections.
 #[derive(Clone, Copy)]
 struct Workload {
     events: u64,
     threads: u32,
+    objects: u64,
+    /// Locks: an object has one of them.
     locks: u64,
-    variables: u64,
     functions: u64,
-    /// Accesses in a section.
-    accesses: u64,
-    /// Of a hundred calls, those that go back to a variable in a second section.
+    /// Functions that work on the same objects: a kind.
+    kinds: u64,
+    /// Of a hundred functions, those that go back to the object in a second section.
     split: u64,
 }
 
@@ -79,23 +82,32 @@ impl Workload {
 
     fn call(&self, thread: ThreadId, random: &mut Random, sink: &mut Sink<'_>) {
         let function = random.below(self.functions);
+        let kind = function % self.kinds;
+        // Threads work on the same objects at the same time, and on others later.
+        let of_this_kind = self.objects / self.kinds;
+        let object = kind + self.kinds * ((sink.events * of_this_kind / self.events + random.below(4)) % of_this_kind);
+        let lock = 0x10_0000 + object % self.locks * 64;
         let pc = |place: u64| 0x40_0000 + function * 0x1000 + place * 16;
-        sink.put(thread, &Event::enter(0, 0, pc(0), 0x40_0000 - 16));
-        // A function works on a few variables, as functions do.
-        let lock = function % self.locks;
-        let sections = if random.below(100) < self.split { 2 } else { 1 };
-        for section in 0..sections {
-            sink.ordered(thread, Kind::Acquire, 0x10_0000 + lock * 64, pc(1 + section));
-            for access in 0..self.accesses {
-                let variable = (lock + self.locks * (random.below(self.variables / self.locks))) % self.variables;
-                let kind = if random.below(3) == 0 { Kind::Write } else { Kind::Read };
-                let place = 3 + 2 * (section * self.accesses + access) + u64::from(kind == Kind::Write);
-                let branches = random.below(2) as u16;
-                sink.put(thread, &Event::access(kind, 0, 8, branches, 0x1000_0000 + variable * 8, pc(place)));
+        sink.put(thread, &Event::enter(0, 0, 0x30_0000, 0));
+        sink.put(thread, &Event::enter(1, 0, pc(0), 0x30_0010));
+        // What a function does depends on nothing but the function.
+        let mut code = Random(function.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let sections = if code.below(100) < self.split { 2 } else { 1 };
+        let mut place = 1;
+        for _ in 0..sections {
+            sink.ordered(thread, Kind::Acquire, lock, pc(place));
+            for _ in 0..6 {
+                place += 1;
+                let field = code.below(FIELDS);
+                let kind = if code.below(3) == 0 { Kind::Write } else { Kind::Read };
+                let branches = code.below(2) as u16;
+                let address = 0x1000_0000 + (object * FIELDS + field) * 8;
+                sink.put(thread, &Event::access(kind, 0, 8, branches, address, pc(place)));
             }
-            sink.ordered(thread, Kind::Release, 0x10_0000 + lock * 64, pc(1 + section));
+            place += 1;
+            sink.ordered(thread, Kind::Release, lock, pc(place));
         }
-        sink.put(thread, &Event::new(Kind::Leave, 0, 0, 0, 0));
+        sink.put(thread, &Event::new(Kind::Leave, 0, 1, 0, 0));
     }
 
     fn history(&self) -> History {
@@ -138,40 +150,34 @@ fn measure(name: &str, workload: Workload) {
         peak_mib(),
     );
     assert!(report.classes > 0, "there is nothing to decide");
-    let _ = ControlFlow::<()>::Continue(());
 }
 
 #[test]
 #[ignore = "a measurement"]
 fn elevator() {
-    measure(
-        "329 thousand events, 5 threads",
-        Workload { events: 329_000, threads: 5, locks: 8, variables: 800, functions: 24, accesses: 6, split: 30 },
-    );
+    let few = Workload { events: 329_000, threads: 5, objects: 64, locks: 16, functions: 24, kinds: 6, split: 30 };
+    measure("329 thousand events, 5 threads", few);
 }
 
 #[test]
 #[ignore = "a measurement"]
 fn database() {
-    measure(
-        "3.27 million events",
-        Workload { events: 3_270_000, threads: 8, locks: 64, variables: 20_000, functions: 64, accesses: 6, split: 10 },
-    );
+    let many =
+        Workload { events: 3_270_000, threads: 8, objects: 4_096, locks: 256, functions: 96, kinds: 16, split: 30 };
+    measure("3.27 million events, 8 threads", many);
 }
 
 #[test]
 #[ignore = "a measurement"]
 fn hundred_million() {
-    measure(
-        "100 million events, 16 threads, 1 million variables",
-        Workload {
-            events: 100_000_000,
-            threads: 16,
-            locks: 256,
-            variables: 1_000_000,
-            functions: 256,
-            accesses: 6,
-            split: 5,
-        },
-    );
+    let huge = Workload {
+        events: 100_000_000,
+        threads: 16,
+        objects: 125_000,
+        locks: 1_024,
+        functions: 240,
+        kinds: 24,
+        split: 30,
+    };
+    measure("100 million events, 16 threads, 1 million variables", huge);
 }

@@ -5,6 +5,7 @@ use std::thread;
 
 use rustc_hash::FxHashSet;
 
+use super::clocks::Clocks;
 use super::crossings::{self, Bounds, Crossing};
 use super::cut_points::{self, Alike, Blocks, Candidates, Triple};
 use super::decide::{self, Decision};
@@ -35,7 +36,7 @@ impl Default for Config {
             blocks: Blocks::All,
             bounds: Bounds::NEAR,
             paper: false,
-            budget: Budget::default(),
+            budget: Budget::BRIEF,
             jobs: 1,
             selection: Selection::default(),
         }
@@ -110,9 +111,10 @@ enum Decided {
 #[must_use]
 pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report {
     let mut report = Report::default();
+    let clocks = Clocks::new(history);
     let mut classes = Vec::new();
     if config.cut_points {
-        let candidates = cut_points(history, config, watch);
+        let candidates = cut_points(history, &clocks, config, watch);
         report.left_out = candidates.left_out;
         let mut alike: Vec<_> = candidates.classes.into_iter().collect();
         alike.sort_unstable_by_key(|(class, _)| *class);
@@ -123,7 +125,8 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
         }));
     }
     if config.crossings && !(watch.stop)() {
-        let mut alike: Vec<_> = crossings::look_at(history, config.blocks, config.bounds).into_iter().collect();
+        let mut alike: Vec<_> =
+            crossings::look_at(history, &clocks, config.blocks, config.bounds).into_iter().collect();
         alike.sort_unstable_by_key(|(class, _)| *class);
         classes.extend(alike.into_iter().map(|(_, mut alike)| {
             let count = alike.len() as u64;
@@ -154,14 +157,14 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
     report
 }
 
-fn cut_points(history: &History, config: &Config, watch: &Watch<'_>) -> Candidates {
+fn cut_points(history: &History, clocks: &Clocks, config: &Config, watch: &Watch<'_>) -> Candidates {
     /// Variables that are looked at in one go.
     const BATCH: usize = 64;
     let variables = history.variables.len();
     let batches = in_parallel(config.jobs, variables.div_ceil(BATCH), watch.stop, |batch| {
         let mut candidates = Candidates::default();
         for variable in batch * BATCH..variables.min((batch + 1) * BATCH) {
-            cut_points::look_at(history, variable as u32, config.blocks, &mut candidates);
+            cut_points::look_at(history, clocks, variable as u32, config.blocks, &mut candidates);
         }
         candidates
     });
@@ -181,32 +184,37 @@ const fn steps_of_crossing(crossing: Crossing) -> Steps {
 }
 
 fn decide(history: &History, config: &Config, class: &Class) -> Decided {
-    let mut worst = Decided::Impossible;
+    let triple = |steps: &Steps| Triple { first: steps.first, culprit: steps.culprit, second: steps.second };
+    let crossing = |steps: &Steps| {
+        let Steps { first, culprit, culprit_too, second } = *steps;
+        Crossing { first, culprit, culprit_too, second }
+    };
+    let mut is_undecided = false;
     for &steps in &class.candidates {
-        let Steps { first, culprit, culprit_too, second } = steps;
         let decision = match class.shape {
-            Shape::One(_) => decide::triple(history, Triple { first, culprit, second }, config.paper, config.budget),
-            Shape::Two => decide::crossing(history, Crossing { first, culprit, culprit_too, second }, config.budget),
+            Shape::One(_) => decide::triple(history, triple(&steps), config.paper, config.budget),
+            Shape::Two => decide::crossing(history, crossing(&steps), config.budget),
         };
         match decision {
             Decision::Predicted(order) => {
-                let block = block(history, config.blocks, first, second);
+                let block = block(history, config.blocks, steps.first, steps.second);
                 return Decided::Predicted(Prediction { shape: class.shape, steps, block, order, alike: class.count });
             }
-            Decision::Filtered(reason) => {
-                if !matches!(worst, Decided::Filtered(_)) {
-                    worst = Decided::Filtered(Filtered { shape: class.shape, steps, reason });
-                }
-            }
-            Decision::Undecided => {
-                if matches!(worst, Decided::Impossible) {
-                    worst = Decided::Undecided;
-                }
-            }
+            Decision::Undecided => is_undecided = true,
             Decision::Impossible => {}
         }
     }
-    worst
+    if is_undecided {
+        return Decided::Undecided;
+    }
+    // The nearest one is the likeliest, and may speak for the others.
+    let Some(&steps) = class.candidates.first() else { return Decided::Impossible };
+    let reason = match class.shape {
+        Shape::One(_) => decide::why_not_triple(history, triple(&steps), config.budget),
+        Shape::Two => decide::why_not_crossing(history, crossing(&steps), config.budget),
+    };
+    let filtered = |reason| Decided::Filtered(Filtered { shape: class.shape, steps, reason });
+    reason.map_or(Decided::Impossible, filtered)
 }
 
 fn block(history: &History, blocks: Blocks, first: At, second: At) -> u32 {

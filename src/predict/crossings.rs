@@ -7,6 +7,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::clocks::Clocks;
 use super::cut_points::Blocks;
 use super::history::{At, History, Holds, Lane, NONE};
 use crate::analysis::Transaction;
@@ -59,7 +60,7 @@ pub struct Class {
 
 /// The candidates of each class, in the order of the run.
 #[must_use]
-pub fn look_at(history: &History, blocks: Blocks, bounds: Bounds) -> FxHashMap<Class, Vec<Crossing>> {
+pub fn look_at(history: &History, clocks: &Clocks, blocks: Blocks, bounds: Bounds) -> FxHashMap<Class, Vec<Crossing>> {
     let mut pairs: FxHashMap<(u32, u32), Vec<Pair>> = FxHashMap::default();
     let mut alike: FxHashMap<(u32, u32), FxHashSet<(Lane, u32, u32)>> = FxHashMap::default();
     for lane in 0..history.lanes.len() {
@@ -79,6 +80,11 @@ pub fn look_at(history: &History, blocks: Blocks, bounds: Bounds) -> FxHashMap<C
                     Crossing { first: one.high, culprit: other.high, culprit_too: other.low, second: one.low },
                 ] {
                     let crossing = in_order(crossing);
+                    if clocks.precedes(history, crossing.culprit, crossing.first)
+                        || clocks.precedes(history, crossing.second, crossing.culprit_too)
+                    {
+                        continue;
+                    }
                     let codes = [crossing.first, crossing.culprit, crossing.culprit_too, crossing.second];
                     let class = Class { codes: codes.map(|at| history.step(at).code) };
                     classes.entry(class).or_default().push(crossing);

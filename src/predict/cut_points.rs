@@ -5,18 +5,19 @@
 //!
 //! A culprit can come between only if there is a point between the two accesses at which the thread's locks and the culprit's are compatible:
 //! see [`super::history::Holds::are_compatible`]. For two threads with nested locks and no other order that is exact; the search
-//! decides what else there is.
+//! decides what else there is. What fork, join and waits order for good is left out at once.
 //!
 //! A variable's accesses are gone through once. Of the pairs and culprits that agree in code location only the nearest are kept, so that the
 //! work grows with the accesses, times the locations that touch the same variable.
 
 use rustc_hash::FxHashMap;
 
+use super::clocks::Clocks;
 use super::history::{At, History, Holds, Lane, NONE, Op};
 use super::pattern::Pattern;
 
 /// Candidates of the same code locations that are kept.
-pub const MOST_ALIKE: usize = 8;
+pub const MOST_ALIKE: usize = 4;
 /// Code locations that are told apart, of one variable. Others are counted as lost.
 const MOST_PLACES: usize = 512;
 
@@ -145,7 +146,7 @@ impl Blocks {
 }
 
 /// Goes through the accesses of a variable.
-pub fn look_at(history: &History, variable: u32, blocks: Blocks, into: &mut Candidates) {
+pub fn look_at(history: &History, clocks: &Clocks, variable: u32, blocks: Blocks, into: &mut Candidates) {
     let accesses = history.accesses(variable);
     let is_shared = || {
         let lane = |at: &At| history.step(*at).lane;
@@ -155,7 +156,7 @@ pub fn look_at(history: &History, variable: u32, blocks: Blocks, into: &mut Cand
     if accesses.is_empty() || !is_shared() {
         return;
     }
-    let mut walk = Walk { history, blocks, singles: Latest::default(), pairs: Latest::default(), into };
+    let mut walk = Walk { history, clocks, blocks, singles: Latest::default(), pairs: Latest::default(), into };
     let mut last: FxHashMap<Lane, (At, At)> = FxHashMap::default();
     for &at in accesses {
         let step = history.step(at);
@@ -198,6 +199,7 @@ impl<K: Copy + Eq + std::hash::Hash, T> Latest<K, T> {
 
 struct Walk<'a> {
     history: &'a History,
+    clocks: &'a Clocks,
     blocks: Blocks,
     singles: Latest<Place, At>,
     pairs: Latest<PairPlace, Pair>,
@@ -266,7 +268,7 @@ impl Walk<'_> {
         let (reads, writes) = touches(place.op);
         let culprit_does = if of.of_writes { (reads, false) } else { (false, writes) };
         let mut patterns = Pattern::of(touches(of.first.op), culprit_does, touches(of.second.op)).peekable();
-        if patterns.peek().is_none() || !self.can_come_between(of, pair, place) {
+        if patterns.peek().is_none() || self.is_ordered(pair, culprit) || !self.can_come_between(of, pair, place) {
             return;
         }
         for pattern in patterns {
@@ -282,6 +284,12 @@ impl Walk<'_> {
             alike.count += 1;
             alike.add(Triple { first: pair.first, culprit, second: pair.second });
         }
+    }
+
+    /// Whether the culprit always comes before or behind both.
+    fn is_ordered(&self, pair: Pair, culprit: At) -> bool {
+        self.clocks.precedes(self.history, culprit, pair.first)
+            || self.clocks.precedes(self.history, pair.second, culprit)
     }
 
     fn can_come_between(&self, of: PairPlace, pair: Pair, culprit: Place) -> bool {

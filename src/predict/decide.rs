@@ -11,57 +11,58 @@ use super::search::{self, Budget, Goal, Order, Outcome};
 pub enum Decision {
     /// In this order it happens.
     Predicted(Order),
-    /// Locks and waits would allow it, but not what is read on the way.
-    Filtered(Reason),
     /// No order shows it.
     Impossible,
     Undecided,
 }
 
+impl From<Outcome> for Decision {
+    fn from(outcome: Outcome) -> Decision {
+        match outcome {
+            Outcome::Feasible(order) => Decision::Predicted(order),
+            Outcome::Infeasible => Decision::Impossible,
+            Outcome::Undecided => Decision::Undecided,
+        }
+    }
+}
+
 /// Decides about three accesses. With `paper`, reads are judged by the published filter.
 #[must_use]
 pub fn triple(history: &History, triple: Triple, paper: bool, budget: Budget) -> Decision {
-    let Triple { first, culprit, second } = triple;
-    let goal = Goal {
-        order: vec![(first, culprit), (culprit, second)],
-        variables: vec![history.step(first).object],
-        ignores_reads: paper,
-        ..Goal::default()
-    };
-    let reason = || filter::paper(history, triple);
-    if paper {
-        return match search::find(history, &goal, budget) {
-            Outcome::Feasible(order) => reason().map_or(Decision::Predicted(order), Decision::Filtered),
-            Outcome::Infeasible => Decision::Impossible,
-            Outcome::Undecided => Decision::Undecided,
-        };
+    if paper && filter::paper(history, triple).is_some() {
+        return Decision::Impossible;
     }
-    decide(history, goal, budget, || reason().unwrap_or(Reason::Other))
+    search::find(history, &goal_of_triple(history, triple, paper), budget).into()
 }
 
 /// Decides about four accesses of two variables.
 #[must_use]
 pub fn crossing(history: &History, crossing: Crossing, budget: Budget) -> Decision {
-    let Crossing { first, culprit, culprit_too, second } = crossing;
-    let goal = Goal {
-        order: vec![(first, culprit), (culprit_too, second)],
-        variables: vec![history.step(first).object, history.step(second).object],
-        ..Goal::default()
-    };
-    decide(history, goal, budget, || Reason::Other)
+    search::find(history, &goal_of_crossing(history, crossing, false), budget).into()
 }
 
-fn decide(history: &History, mut goal: Goal, budget: Budget, reason: impl FnOnce() -> Reason) -> Decision {
-    match search::find(history, &goal, budget) {
-        Outcome::Feasible(order) => Decision::Predicted(order),
-        Outcome::Undecided => Decision::Undecided,
-        Outcome::Infeasible => {
-            goal.ignores_reads = true;
-            match search::find(history, &goal, budget) {
-                Outcome::Feasible(_) => Decision::Filtered(reason()),
-                Outcome::Infeasible => Decision::Impossible,
-                Outcome::Undecided => Decision::Undecided,
-            }
-        }
-    }
+/// Why three accesses that were found impossible are so, if locks and waits would allow them.
+#[must_use]
+pub fn why_not_triple(history: &History, triple: Triple, budget: Budget) -> Option<Reason> {
+    let outcome = search::find(history, &goal_of_triple(history, triple, true), budget);
+    matches!(outcome, Outcome::Feasible(_)).then(|| filter::paper(history, triple).unwrap_or(Reason::Other))
+}
+
+/// The same for four.
+#[must_use]
+pub fn why_not_crossing(history: &History, crossing: Crossing, budget: Budget) -> Option<Reason> {
+    let outcome = search::find(history, &goal_of_crossing(history, crossing, true), budget);
+    matches!(outcome, Outcome::Feasible(_)).then_some(Reason::Other)
+}
+
+fn goal_of_triple(history: &History, triple: Triple, ignores_reads: bool) -> Goal {
+    let Triple { first, culprit, second } = triple;
+    let variables = vec![history.step(first).object];
+    Goal { order: vec![(first, culprit), (culprit, second)], variables, ignores_reads, without: None }
+}
+
+fn goal_of_crossing(history: &History, crossing: Crossing, ignores_reads: bool) -> Goal {
+    let Crossing { first, culprit, culprit_too, second } = crossing;
+    let variables = vec![history.step(first).object, history.step(second).object];
+    Goal { order: vec![(first, culprit), (culprit_too, second)], variables, ignores_reads, without: None }
 }

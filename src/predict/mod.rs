@@ -5,6 +5,7 @@
 //! ```
 
 pub mod analyse;
+pub mod clocks;
 pub mod crossings;
 pub mod cut_points;
 pub mod decide;

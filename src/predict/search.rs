@@ -24,6 +24,7 @@ use rustc_hash::FxHashSet;
 
 use super::history::{At, History, Holds, NONE};
 use limits::Limits;
+pub use limits::needs;
 use state::{Move, State};
 
 /// What an order is searched for.
@@ -67,14 +68,17 @@ pub enum Outcome {
 pub struct Budget {
     /// Choices that are looked at.
     pub choices: u32,
-    /// Steps of the run between the begin of the search and the goal.
+    /// Steps of the run between the steps of the goal.
+    pub span: u32,
+    /// Steps between the begin of the search and the last of the goal, when a nearer begin shows nothing.
     pub window: u32,
 }
 
-impl Default for Budget {
-    fn default() -> Budget {
-        Budget { choices: 20_000, window: 1 << 16 }
-    }
+impl Budget {
+    /// For many questions about a long run.
+    pub const BRIEF: Budget = Budget { choices: 400, span: 1 << 14, window: 512 };
+    /// For few, or about a short one.
+    pub const PATIENT: Budget = Budget { choices: 20_000, span: u32::MAX, window: 1 << 16 };
 }
 
 /// Looks for an order.
@@ -82,7 +86,10 @@ impl Default for Budget {
 pub fn find(history: &History, goal: &Goal, budget: Budget) -> Outcome {
     let Some(last) = goal.steps().max() else { return Outcome::Infeasible };
     let regions = regions(history, goal);
-    let mut from = goal.steps().map(|step| begin_of_region(history, step)).min().unwrap_or(0);
+    let mut from = regions.iter().map(|&(_, begin)| begin).min().unwrap_or(0);
+    if last - from > budget.span {
+        return Outcome::Undecided;
+    }
     let mut choices = budget.choices;
     loop {
         match attempt(history, goal, &regions, from, &mut choices) {
@@ -92,7 +99,7 @@ pub fn find(history: &History, goal: &Goal, budget: Budget) -> Outcome {
             Attempt::Exhausted => {}
             Attempt::TooMuch => return Outcome::Undecided,
         }
-        let length = (last - from).max(64);
+        let length = (last - from).max(32);
         if length >= budget.window {
             return Outcome::Undecided;
         }
@@ -135,7 +142,7 @@ fn attempt(history: &History, goal: &Goal, regions: &[(At, At)], from: At, choic
         if state.is_done() {
             return Attempt::Found(state.order);
         }
-        if seen.insert(state.fingerprint()) {
+        if seen.insert(state.fingerprint) {
             if *choices == 0 {
                 return Attempt::TooMuch;
             }

@@ -108,38 +108,71 @@ struct Looked {
 impl Closure {
     fn of(history: &History, goal: &Goal, from: At, steps: &[At]) -> Closure {
         let begin: Vec<usize> = history.lanes.iter().map(|lane| lane.partition_point(|&step| step < from)).collect();
+        let mut looked: Vec<Looked> = begin.iter().map(|&until| Looked { until, free: Vec::new() }).collect();
         let mut closure = Closure { need: begin.clone(), begin };
-        let mut looked: Vec<Looked> = closure.begin.iter().map(|&until| Looked { until, free: Vec::new() }).collect();
         let mut work: Vec<At> = steps.to_vec();
-        while let Some(step) = work.pop() {
-            let lane = history.step(step).lane as usize;
-            let bound = place(history, step) + 1;
-            if is_before(step, from) || closure.need[lane] >= bound {
-                continue;
+        loop {
+            while let Some(step) = work.pop() {
+                closure.add(history, goal, from, step, &mut looked, &mut work);
             }
-            closure.need[lane] = bound;
-            let Looked { until, free } = &mut looked[lane];
-            for &at in &history.lanes[lane][*until..bound] {
-                let here = history.step(at);
+            if let &[step] = steps {
+                closure.complete_sections(history, step, &mut work);
+            }
+            if work.is_empty() {
+                return closure;
+            }
+        }
+    }
+
+    fn add(&mut self, history: &History, goal: &Goal, from: At, step: At, looked: &mut [Looked], work: &mut Vec<At>) {
+        let lane = history.step(step).lane as usize;
+        if is_before(step, from)
+            || self.need[lane] > self.begin[lane] && history.lanes[lane][self.need[lane] - 1] >= step
+        {
+            return;
+        }
+        let Looked { until, free } = &mut looked[lane];
+        while let Some(&at) = history.lanes[lane].get(*until).filter(|&&at| at <= step) {
+            let here = history.step(at);
+            if !here.op.is_access() {
                 work.extend(needs(history, at));
-                // Now the reads before it have a successor.
-                let is_quiet = here.branches == 0;
-                free.retain(|&read| {
-                    let stays = is_quiet && goal.variables.contains(&history.step(read).object);
-                    if !stays {
-                        work.extend(must_see(history, goal, read));
-                    }
-                    stays
-                });
-                if here.op.compares() {
-                    work.extend(must_see(history, goal, at));
-                } else if here.op.reads() {
-                    free.push(at);
+            }
+            // Now the reads before it have a successor.
+            let is_quiet = here.branches == 0;
+            free.retain(|&read| {
+                let stays = is_quiet && goal.variables.contains(&history.step(read).object);
+                if !stays {
+                    work.extend(must_see(history, goal, read));
+                }
+                stays
+            });
+            if here.op.compares() {
+                work.extend(must_see(history, goal, at));
+            } else if here.op.reads() {
+                free.push(at);
+            }
+            *until += 1;
+        }
+        self.need[lane] = *until;
+    }
+
+    /// A thread that holds a lock at `step` took it after all other sections of it that have begun by then: they are over.
+    fn complete_sections(&self, history: &History, step: At, work: &mut Vec<At>) {
+        let mine = history.step(step);
+        for hold in history.holds.of(mine.hold) {
+            for (lane, steps) in history.lanes.iter().enumerate().filter(|(lane, _)| *lane != mine.lane as usize) {
+                let next = self.need[lane];
+                let Some(&at) = steps.get(next).filter(|_| next > self.begin[lane]) else { continue };
+                let theirs = history.holds.of(history.step(at).hold).iter().find(|theirs| theirs.lock == hold.lock);
+                if theirs.is_some_and(|theirs| !(theirs.is_shared && hold.is_shared)) {
+                    let gives_back = |at: &&At| {
+                        let step = history.step(**at);
+                        step.op == Op::Release && step.object == hold.lock
+                    };
+                    work.extend(steps[next..].iter().find(gives_back));
                 }
             }
-            *until = bound;
         }
-        closure
     }
 
     fn contains(&self, history: &History, step: At) -> bool {

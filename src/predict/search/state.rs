@@ -1,6 +1,6 @@
 //! Where the threads are, who holds what, and what was written last: a point of the search.
 
-use std::hash::{Hash as _, Hasher as _};
+use std::hash::{Hash, Hasher as _};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
@@ -47,6 +47,7 @@ struct Trail {
     written: Option<(u32, Option<Written>)>,
     astray: Astray,
     is_wild: bool,
+    fingerprint: u64,
 }
 
 pub struct State<'a> {
@@ -64,12 +65,12 @@ pub struct State<'a> {
     is_wild: bool,
     /// Variables that one thread writes and another reads.
     contended: FxHashSet<u32>,
-    /// The same, in order.
-    watched: Vec<u32>,
     /// Locks that a thread is refused: giving them back early may be wrong.
     refused: FxHashSet<u32>,
     pub order: Vec<At>,
     trail: Vec<Trail>,
+    /// Two points with the same one have the same future.
+    pub fingerprint: u64,
 }
 
 impl<'a> State<'a> {
@@ -85,10 +86,10 @@ impl<'a> State<'a> {
             written: FxHashMap::default(),
             is_wild: false,
             contended: FxHashSet::default(),
-            watched: Vec::new(),
             refused: FxHashSet::default(),
             order: Vec::new(),
             trail: Vec::new(),
+            fingerprint: 0,
         };
         state.take_locks_of_begin();
         state.look_around();
@@ -135,8 +136,6 @@ impl<'a> State<'a> {
         let are_others =
             |variable: &u32, writer: Lane| readers.get(variable).is_some_and(|&r| r != writer || r == MANY);
         self.contended = writers.iter().filter(|&(v, &writer)| are_others(v, writer)).map(|(&v, _)| v).collect();
-        self.watched = self.contended.iter().copied().collect();
-        self.watched.sort_unstable();
     }
 
     /// Whether all steps of the goal have happened.
@@ -184,8 +183,8 @@ impl<'a> State<'a> {
             Op::Gap => false,
             _ => true,
         };
-        let is_possible =
-            is_possible && self.is_due(at) && needs(self.history, at).all(|before| self.has_happened(before));
+        let is_ready = || needs(self.history, at).all(|before| self.has_happened(before));
+        let is_possible = is_possible && self.is_due(at) && (step.op.is_access() || is_ready());
         if !is_possible {
             return None;
         }
@@ -291,7 +290,8 @@ impl<'a> State<'a> {
     fn perform(&mut self, lane: usize, at: At, becomes: Astray) {
         let step = *self.history.step(at);
         let is_wild = self.is_wild;
-        let mut trail = Trail { lane, lock: None, written: None, astray: self.astray[lane], is_wild };
+        let fingerprint = self.fingerprint;
+        let mut trail = Trail { lane, lock: None, written: None, astray: self.astray[lane], is_wild, fingerprint };
         match step.op {
             Op::Acquire | Op::AcquireShared | Op::Release => {
                 let lock = self.locks.entry(step.object).or_default();
@@ -310,10 +310,18 @@ impl<'a> State<'a> {
             op if op.writes() => {
                 let is_same = becomes == Astray::No;
                 self.is_wild |= !is_same && !self.goal.variables.contains(&step.object);
-                trail.written = Some((step.object, self.written.insert(step.object, Written { at, is_same })));
+                let write = Written { at, is_same };
+                let was = self.written.insert(step.object, write);
+                trail.written = Some((step.object, was));
+                if self.contended.contains(&step.object) {
+                    self.fingerprint ^= hash(&(step.object, was)) ^ hash(&(step.object, Some(write)));
+                }
             }
             _ => {}
         }
+        let next = self.next[lane];
+        self.fingerprint ^= hash(&(lane, next, self.astray[lane])) ^ hash(&(lane, next + 1, becomes));
+        self.fingerprint ^= hash(&is_wild) ^ hash(&self.is_wild);
         self.astray[lane] = becomes;
         self.next[lane] += 1;
         self.order.push(at);
@@ -324,10 +332,11 @@ impl<'a> State<'a> {
     pub fn undo(&mut self, length: usize) {
         while self.order.len() > length {
             self.order.pop();
-            let Some(Trail { lane, lock, written, astray, is_wild }) = self.trail.pop() else { return };
+            let Some(Trail { lane, lock, written, astray, is_wild, fingerprint }) = self.trail.pop() else { return };
             self.next[lane] -= 1;
             self.astray[lane] = astray;
             self.is_wild = is_wild;
+            self.fingerprint = fingerprint;
             if let Some((lock, was)) = lock {
                 self.locks.insert(lock, was);
             }
@@ -339,14 +348,10 @@ impl<'a> State<'a> {
             }
         }
     }
+}
 
-    /// Two points with the same one have the same future.
-    pub fn fingerprint(&self) -> u64 {
-        let mut hasher = FxHasher::default();
-        (&self.next, &self.astray, self.is_wild).hash(&mut hasher);
-        for variable in &self.watched {
-            self.written.get(variable).hash(&mut hasher);
-        }
-        hasher.finish()
-    }
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
 }

@@ -4,9 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::analysis::ErrorKind;
 use crate::event::{Mode, ThreadId};
+use crate::predict::history::Op;
+use crate::predict::pattern;
+use crate::predict::prediction::Shape;
 use crate::report::modules::file_name;
 
-/// Where the culprit stood in the observed run, relative to the block's two acquires.
+/// Where the culprit stood in the observed run, relative to the block's two operations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -43,7 +46,7 @@ impl From<ErrorKind> for Kind {
     }
 }
 
-/// How likely a finding is a bug, as far as locks alone can tell. Only strong ones count for the exit code.
+/// How likely a finding is a bug. Only strong ones count for the exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strength {
@@ -51,11 +54,20 @@ pub enum Strength {
     Conditional,
     Loop,
     Base,
+    Unrelated,
+    LockLevel,
 }
 
 impl Strength {
-    pub const ALL: &'static [Strength] = &[Strength::Strong, Strength::Conditional, Strength::Loop, Strength::Base];
-    pub const NAMES: &'static [&'static str] = &["strong", "conditional", "loop", "base"];
+    pub const ALL: &'static [Strength] = &[
+        Strength::Strong,
+        Strength::Conditional,
+        Strength::Loop,
+        Strength::Base,
+        Strength::Unrelated,
+        Strength::LockLevel,
+    ];
+    pub const NAMES: &'static [&'static str] = &["strong", "conditional", "loop", "base", "unrelated", "lock_level"];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -70,6 +82,10 @@ impl Strength {
             Strength::Conditional => "real only if the block takes the same path when it runs before the other thread",
             Strength::Loop => "two turns of a loop, which are seldom meant to be atomic together",
             Strength::Base => "the block is the whole work of a thread, which is seldom meant to be atomic",
+            Strength::Unrelated => {
+                "two variables that are not written or read together, so they may have nothing to do with each other"
+            }
+            Strength::LockLevel => "the accesses that were recorded under the lock do not conflict",
         }
     }
 }
@@ -86,6 +102,213 @@ pub enum Rung {
 
 impl Rung {
     pub const NAMES: &'static [&'static str] = &["predicted", "conflicting", "confirmed", "failing"];
+}
+
+/// How the accesses of a finding conflict: the letters are the block's first access, the culprit's, and the block's second.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    Rww,
+    Rwr,
+    Wwr,
+    Www,
+    Wrw,
+    TwoVariables,
+}
+
+impl Pattern {
+    pub const ALL: &'static [Pattern] =
+        &[Pattern::Rww, Pattern::Rwr, Pattern::Wwr, Pattern::Www, Pattern::Wrw, Pattern::TwoVariables];
+    pub const NAMES: &'static [&'static str] = &["rww", "rwr", "wwr", "www", "wrw", "two_variables"];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        Pattern::NAMES[self as usize]
+    }
+
+    /// What goes wrong.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Pattern::Rww => "the block writes over what the culprit wrote, by a value from before",
+            Pattern::Rwr => "the block reads twice and sees two values",
+            Pattern::Wwr => "the block does not read what it wrote",
+            Pattern::Www => "the culprit's write comes between two that belong together, and is lost",
+            Pattern::Wrw => "the culprit reads what the block has only half done",
+            Pattern::TwoVariables => "by one variable the block comes before the culprit's, by the other one after it",
+        }
+    }
+}
+
+impl From<Shape> for Pattern {
+    fn from(shape: Shape) -> Pattern {
+        match shape {
+            Shape::One(pattern::Pattern::Rwr) => Pattern::Rwr,
+            Shape::One(pattern::Pattern::Rww) => Pattern::Rww,
+            Shape::One(pattern::Pattern::Wwr) => Pattern::Wwr,
+            Shape::One(pattern::Pattern::Www) => Pattern::Www,
+            Shape::One(pattern::Pattern::Wrw) => Pattern::Wrw,
+            Shape::Two => Pattern::TwoVariables,
+        }
+    }
+}
+
+/// Who found it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Analysis {
+    Windows,
+    CutPoints,
+    Crossings,
+    Nondeterminism,
+}
+
+impl Analysis {
+    pub const ALL: &'static [Analysis] =
+        &[Analysis::Windows, Analysis::CutPoints, Analysis::Crossings, Analysis::Nondeterminism];
+    pub const NAMES: &'static [&'static str] = &["windows", "cut_points", "crossings", "nondeterminism"];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        Analysis::NAMES[self as usize]
+    }
+
+    /// What it looks at.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Analysis::Windows => {
+                "two acquires of one lock in a block, and a third one that can come between them: the monitor's rules"
+            }
+            Analysis::CutPoints => {
+                "two accesses of one variable in a block, and a third one that can come between them"
+            }
+            Analysis::Crossings => {
+                "two blocks that access the same two variables, each of which can come before the other"
+            }
+            Analysis::Nondeterminism => "reads that can see the write of another thread than the one that they saw",
+        }
+    }
+
+    /// The monitor's, of which logs did not always say that it is there.
+    fn only_windows() -> Vec<Analysis> {
+        vec![Analysis::Windows]
+    }
+}
+
+/// What the accesses of a recorded run say about a finding that speaks of locks only.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Data {
+    NotSeen,
+    NotConflicting,
+}
+
+impl Data {
+    pub const ALL: &'static [Data] = &[Data::NotSeen, Data::NotConflicting];
+    pub const NAMES: &'static [&'static str] = &["not_seen", "not_conflicting"];
+
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Data::NotSeen => "no access of shared memory was recorded there, so locks are all that is known",
+            Data::NotConflicting => "in no order of the recorded accesses do three of them conflict there",
+        }
+    }
+}
+
+/// What an operation does.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    #[default]
+    Acquire,
+    Read,
+    Write,
+    AtomicRead,
+    AtomicWrite,
+    AtomicUpdate,
+    Free,
+}
+
+impl Action {
+    pub const ALL: &'static [Action] = &[
+        Action::Acquire,
+        Action::Read,
+        Action::Write,
+        Action::AtomicRead,
+        Action::AtomicWrite,
+        Action::AtomicUpdate,
+        Action::Free,
+    ];
+    pub const NAMES: &'static [&'static str] =
+        &["acquire", "read", "write", "atomic_read", "atomic_write", "atomic_update", "free"];
+
+    /// What a step that is an access does.
+    #[must_use]
+    pub const fn of_access(op: Op) -> Option<Action> {
+        match op {
+            Op::Read => Some(Action::Read),
+            Op::Write => Some(Action::Write),
+            Op::Load => Some(Action::AtomicRead),
+            Op::Store => Some(Action::AtomicWrite),
+            Op::Update | Op::Exchange => Some(Action::AtomicUpdate),
+            Op::Free => Some(Action::Free),
+            _ => None,
+        }
+    }
+
+    #[must_use]
+    pub const fn reads(self) -> bool {
+        matches!(self, Action::Read | Action::AtomicRead | Action::AtomicUpdate)
+    }
+
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        matches!(self, Action::Write | Action::AtomicWrite | Action::AtomicUpdate | Action::Free)
+    }
+
+    /// What a thread does.
+    #[must_use]
+    pub const fn does(self) -> &'static str {
+        match self {
+            Action::Acquire => "acquires",
+            Action::Read => "reads",
+            Action::Write => "writes",
+            Action::AtomicRead => "atomically reads",
+            Action::AtomicWrite => "atomically writes",
+            Action::AtomicUpdate => "atomically updates",
+            Action::Free => "frees",
+        }
+    }
+
+    /// What it can do.
+    #[must_use]
+    pub const fn can(self) -> &'static str {
+        match self {
+            Action::Acquire => "acquire",
+            Action::Read => "read",
+            Action::Write => "write",
+            Action::AtomicRead => "atomically read",
+            Action::AtomicWrite => "atomically write",
+            Action::AtomicUpdate => "atomically update",
+            Action::Free => "free",
+        }
+    }
+
+    /// What it did.
+    #[must_use]
+    pub const fn did(self) -> &'static str {
+        match self {
+            Action::Acquire => "acquired",
+            Action::Read => "read",
+            Action::Write => "wrote",
+            Action::AtomicRead => "atomically read",
+            Action::AtomicWrite => "atomically wrote",
+            Action::AtomicUpdate => "atomically updated",
+            Action::Free => "freed",
+        }
+    }
 }
 
 /// A function at a code address. What is not known is missing.
@@ -178,6 +401,12 @@ pub struct Block {
 }
 
 impl Block {
+    /// What tells two blocks apart.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        [self.kind.name(), &self.name, &self.begin.identity()].join("\n")
+    }
+
     /// The block as the subject of a sentence.
     #[must_use]
     pub fn subject(&self) -> String {
@@ -218,18 +447,84 @@ impl From<Mode> for LockMode {
     }
 }
 
-/// One of the three acquires.
+/// One of the operations that a finding speaks of: an acquire, or an access of a variable.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Acquire {
+pub struct Operation {
+    /// Logs did not always say it, when all were acquires.
+    #[serde(default)]
+    pub action: Action,
     pub thread: ThreadId,
-    /// The place that the sentence names: for the block's own acquires the one in the block, for the culprit the
+    /// The place that the sentence names: for the block's own operations the one in the block, for the culprit the
     /// innermost one outside the language's library and outside functions that take locks for their callers.
     pub location: Frame,
     /// Innermost first.
     pub stack: Vec<Frame>,
     /// The other locks that the thread held.
     pub held: Vec<String>,
-    pub mode: LockMode,
+    /// Of an acquire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<LockMode>,
+    /// Of an access: the critical sections that it lies in, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<Section>,
+}
+
+/// A critical section around an access.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Section {
+    pub lock: Lock,
+    /// Where the lock was taken: the place that a finding about that lock would name.
+    pub taken_at: Frame,
+}
+
+/// A variable that the accesses of a finding conflict on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Variable {
+    /// The global that it is or lies in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub address: String,
+    /// The block of memory that it lies in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocation: Option<Allocation>,
+}
+
+/// Memory that was allocated.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Allocation {
+    /// Where in it the variable is.
+    pub offset: u64,
+    pub size: u64,
+    pub thread: ThreadId,
+    /// Innermost first; empty for the stack of that thread.
+    pub allocated_at: Vec<Frame>,
+}
+
+impl Variable {
+    /// The best name that is known, for the middle of a sentence.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (&self.name, &self.allocation) {
+            (Some(name), _) => format!("'{name}'"),
+            (None, Some(Allocation { offset, thread, allocated_at, .. })) => match allocated_at.first() {
+                Some(frame) => format!("offset {offset} of the memory allocated at {}", frame.short()),
+                None => format!("{} on the stack of T{thread}", self.address),
+            },
+            (None, None) => format!("the memory at {}", self.address),
+        }
+    }
+
+    /// A name for where there is little room.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        match (&self.name, &self.allocation) {
+            (None, Some(Allocation { offset, allocated_at, .. })) if !allocated_at.is_empty() => {
+                format!("offset {offset}")
+            }
+            (None, _) => self.address.clone(),
+            (Some(name), _) => format!("'{name}'"),
+        }
+    }
 }
 
 /// The lock that does not protect the whole block.
@@ -292,34 +587,56 @@ pub struct Finding {
     pub kind: Kind,
     pub rung: Rung,
     pub strength: Strength,
+    /// How the accesses conflict; nothing if the finding speaks of locks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Pattern>,
+    #[serde(default = "Analysis::only_windows")]
+    pub found_by: Vec<Analysis>,
+    /// What is known of data, if the finding speaks of locks only and somebody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Data>,
     /// What could happen, in one sentence.
     pub sentence: String,
     pub block: Block,
     /// Callers of the block that are split with it, innermost first.
     pub also_split: Vec<String>,
-    pub first: Acquire,
-    pub culprit: Acquire,
-    pub second: Acquire,
-    pub lock: Lock,
-    /// The threads of the three acquires, by id.
+    pub first: Operation,
+    pub culprit: Operation,
+    /// If there are two variables, the culprit's access of the second one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub culprit_too: Option<Operation>,
+    pub second: Operation,
+    /// The lock that all of them hold, but not from the first to the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<Lock>,
+    /// The variable of all accesses; if there are two, that of the first and that of the second access.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<Variable>,
+    /// The violating order, line by line: a column for each of the two threads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagram: Vec<String>,
+    /// Why that order is believed to be possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// The threads of the operations, by id.
     pub threads: Vec<Thread>,
     /// The line for a suppressions file that would hide this finding.
     pub suppression: String,
 }
 
 impl Finding {
-    /// What makes two violations the same finding, apart from their kind: the block and the three locations.
+    /// What makes two violations the same finding, apart from their kind: the block and the locations.
     #[must_use]
     pub fn spot(&self) -> String {
-        let parts = [
-            self.block.kind.name().to_owned(),
-            self.block.name.clone(),
-            self.block.begin.identity(),
-            self.first.location.identity(),
-            self.second.location.identity(),
-            self.culprit.location.identity(),
-        ];
+        let mut parts = vec![self.block.identity()];
+        parts.extend([&self.first, &self.second, &self.culprit].map(|operation| operation.location.identity()));
+        parts.extend(self.culprit_too.iter().map(|operation| operation.location.identity()));
         parts.join("\n")
+    }
+
+    /// The operations that the finding speaks of.
+    pub fn operations(&self) -> impl Iterator<Item = &Operation> {
+        [&self.first, &self.culprit].into_iter().chain(&self.culprit_too).chain([&self.second])
     }
 
     /// The thread with this id as the report calls it.
@@ -345,29 +662,123 @@ pub(crate) mod samples {
         }
     }
 
-    /// `append` in a program, split by `update` of a library.
-    pub fn append() -> Finding {
-        let acquire = |thread, stack: Vec<Frame>, held: &[&str]| Acquire {
-            thread,
-            location: stack[0].clone(),
-            stack,
-            held: held.iter().map(|&h| h.to_owned()).collect(),
-            mode: LockMode::Exclusive,
-        };
-        let worker = || frame("worker", "a.c", 50, "/opt/prog", 0x1300);
-        let thread = |id, name: &str, line| Thread {
+    pub fn operation(action: Action, thread: ThreadId, stack: Vec<Frame>) -> Operation {
+        let location = stack[0].clone();
+        Operation { action, thread, location, stack, held: vec![], mode: None, sections: vec![] }
+    }
+
+    fn thread(id: ThreadId, name: &str, line: u32) -> Thread {
+        Thread {
             id,
             name: name.into(),
             parent: Some(0),
             created_at: vec![frame("main", "a.c", line, "/opt/prog", 0x1400)],
             start_routine: Some("worker".into()),
+        }
+    }
+
+    fn lock() -> Lock {
+        Lock {
+            name: Some("lock".into()),
+            address: "0x5000".into(),
+            generation: 0,
+            initialised_at: vec![frame("main", "a.c", 55, "/opt/prog", 0x1380)],
+        }
+    }
+
+    fn global(name: &str, address: &str) -> Variable {
+        Variable { name: Some(name.into()), address: address.into(), allocation: None }
+    }
+
+    /// The data under the lock of [`append`]: it reads and writes `length`, which `update` writes.
+    pub fn length() -> Finding {
+        let of_lines = |action, acquired: &Operation, line: u32| {
+            let mut stack = acquired.stack.clone();
+            stack[0].line = Some(line);
+            stack[0].offset += 0x10;
+            let section = Section { lock: lock(), taken_at: acquired.location.clone() };
+            Operation {
+                held: vec!["'lock'".into()],
+                sections: vec![section],
+                ..operation(action, acquired.thread, stack)
+            }
         };
+        let window = append();
+        let lines = [
+            "T1                          T2",
+            "reads 'length' a.c:13",
+            "                            writes 'length' b.c:41",
+        ];
+        Finding {
+            rung: Rung::Conflicting,
+            pattern: Some(Pattern::Rww),
+            found_by: vec![Analysis::CutPoints],
+            first: of_lines(Action::Read, &window.first, 13),
+            culprit: of_lines(Action::Write, &window.culprit, 41),
+            second: of_lines(Action::Write, &window.second, 20),
+            variables: vec![global("length", "0x6000")],
+            diagram: lines.map(str::to_owned).to_vec(),
+            because: Some("Nothing prevents it.".into()),
+            ..window
+        }
+    }
+
+    /// `show` reads two variables, which `update` writes both.
+    pub fn pair() -> Finding {
+        let shown = |line| vec![frame("show", "a.c", line, "/opt/prog", 0x1600 + u64::from(line))];
+        let updated = |line| vec![frame("update", "b.c", line, "/opt/libb.so", 0x500 + u64::from(line))];
+        Finding {
+            rung: Rung::Conflicting,
+            pattern: Some(Pattern::TwoVariables),
+            found_by: vec![Analysis::Crossings],
+            block: Block {
+                kind: BlockKind::Function,
+                name: "show".into(),
+                begin: frame("show", "a.c", 70, "/opt/prog", 0x1600),
+            },
+            also_split: vec![],
+            first: operation(Action::Read, 1, shown(72)),
+            culprit: operation(Action::Write, 2, updated(40)),
+            culprit_too: Some(operation(Action::AtomicUpdate, 2, updated(44))),
+            second: operation(Action::Read, 1, shown(75)),
+            lock: None,
+            variables: vec![
+                global("total", "0x6000"),
+                Variable {
+                    name: None,
+                    address: "0x7010".into(),
+                    allocation: Some(Allocation {
+                        offset: 16,
+                        size: 48,
+                        thread: 0,
+                        allocated_at: vec![frame("make", "a.c", 30, "/opt/prog", 0x1700)],
+                    }),
+                },
+            ],
+            diagram: vec!["T1   T2".into()],
+            because: Some("Nothing prevents it.".into()),
+            suppression: "atomicity_top:show".into(),
+            ..append()
+        }
+    }
+
+    /// `append` in a program, split by `update` of a library.
+    pub fn append() -> Finding {
+        let acquire = |thread, stack: Vec<Frame>, held: &[&str]| Operation {
+            held: held.iter().map(|&h| h.to_owned()).collect(),
+            mode: Some(LockMode::Exclusive),
+            ..operation(Action::Acquire, thread, stack)
+        };
+        let worker = || frame("worker", "a.c", 50, "/opt/prog", 0x1300);
         Finding {
             id: 1,
             same_as: None,
             kind: Kind::After,
             rung: Rung::Predicted,
             strength: Strength::Strong,
+            pattern: None,
+            found_by: vec![Analysis::Windows],
+            data: None,
             sentence: "append() is not atomic: it could happen.".into(),
             block: Block {
                 kind: BlockKind::Function,
@@ -377,13 +788,12 @@ pub(crate) mod samples {
             also_split: vec!["append_all".into(), "flush".into()],
             first: acquire(1, vec![frame("append", "a.c", 12, "/opt/prog", 0x1200), worker()], &["'outer'"]),
             culprit: acquire(2, vec![frame("update", "b.c", 40, "/opt/libb.so", 0x500)], &[]),
+            culprit_too: None,
             second: acquire(1, vec![frame("append", "a.c", 19, "/opt/prog", 0x1240), worker()], &[]),
-            lock: Lock {
-                name: Some("lock".into()),
-                address: "0x5000".into(),
-                generation: 0,
-                initialised_at: vec![frame("main", "a.c", 55, "/opt/prog", 0x1380)],
-            },
+            lock: Some(lock()),
+            variables: vec![],
+            diagram: vec![],
+            because: None,
             threads: vec![thread(1, "", 60), thread(2, "updater", 61)],
             suppression: "atomicity_top:append".into(),
         }
@@ -406,6 +816,10 @@ mod tests {
         assert!(rungs.iter().map(written).eq(Rung::NAMES.iter().copied()));
         let blocks = [BlockKind::Function, BlockKind::Block, BlockKind::Section];
         assert!(blocks.iter().map(written).eq(BlockKind::NAMES.iter().copied()));
+        assert!(Pattern::ALL.iter().map(written).eq(Pattern::NAMES.iter().copied()));
+        assert!(Analysis::ALL.iter().map(written).eq(Analysis::NAMES.iter().copied()));
+        assert!(Data::ALL.iter().map(written).eq(Data::NAMES.iter().copied()));
+        assert!(Action::ALL.iter().map(written).eq(Action::NAMES.iter().copied()));
         let modes = [LockMode::Exclusive, LockMode::Shared];
         assert!(modes.iter().map(written).eq(LockMode::NAMES.iter().copied()));
     }
@@ -448,5 +862,16 @@ mod tests {
         assert_eq!(lock.label(), "lock 0x10");
         lock.name = Some("table+0x28".into());
         assert_eq!(lock.label(), "'table+0x28'");
+    }
+
+    #[test]
+    fn a_variable_without_a_name_is_known_by_its_allocation() {
+        let mut variable = samples::pair().variables.remove(1);
+        assert_eq!(variable.label(), "offset 16 of the memory allocated at a.c:30");
+        assert_eq!(variable.brief(), "offset 16");
+        variable.allocation.as_mut().unwrap().allocated_at.clear();
+        assert_eq!((variable.label(), variable.brief()), ("0x7010 on the stack of T0".into(), "0x7010".into()));
+        variable.allocation = None;
+        assert_eq!(variable.label(), "the memory at 0x7010");
     }
 }

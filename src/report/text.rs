@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Effects, Style};
 
-use crate::report::finding::{Acquire, Finding, Frame, LockMode, Strength, Thread};
+use crate::report::finding::{Analysis, Finding, Frame, Lock, LockMode, Operation, Strength, Thread, Variable};
 
 const SEPARATOR: &str = "==================";
 
@@ -39,7 +39,6 @@ impl Look {
 pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
     let mut text = String::new();
     let label = |id| finding.thread_label(id);
-    let lock = finding.lock.label();
     // Writing to a string cannot fail.
     let mut line = |content: &str| text.extend([content, "\n"]);
 
@@ -53,27 +52,43 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
     line(&format!("  Block: {} {}{source} ({})", finding.block.kind.name(), finding.block.name, begin.place()));
     line("");
 
-    let operations = [
-        (&finding.first, format!("Thread {} acquires {lock}", label(finding.first.thread))),
-        (&finding.culprit, format!("Thread {} acquires it in between", label(finding.culprit.thread))),
-        (&finding.second, format!("Thread {} acquires it again", label(finding.second.thread))),
-    ];
-    for (acquire, what) in operations {
-        line(&operation(acquire, &what, look));
+    for (done, what) in operations(finding) {
+        line(&operation(done, &what, look));
     }
 
     if !finding.also_split.is_empty() {
         line(&format!("  Also split: {}", finding.also_split.join(", ")));
         line("");
     }
-    if let Some(about) = about_lock(finding, look) {
+    for variable in &finding.variables {
+        line(&about_variable(variable, look));
+    }
+    if let Some(about) = finding.lock.as_ref().and_then(|lock| about_lock(lock, look)) {
         line(&about);
+    }
+    if !finding.diagram.is_empty() {
+        line("  In this order:");
+        for drawn in &finding.diagram {
+            line(format!("    {drawn}").trim_end());
+        }
+        line("");
+    }
+    if let Some(because) = &finding.because {
+        line(&format!("  Why this can happen: {because}"));
+        line("");
     }
     for thread in finding.threads.iter().filter(|thread| thread.id != 0) {
         line(&about_thread(thread, &label, look));
     }
 
     line(&format!("  Finding #{}, {}: {}", finding.id, finding.kind.name(), finding.kind.meaning()));
+    if let Some(pattern) = finding.pattern {
+        let found_by: Vec<&str> = finding.found_by.iter().copied().map(Analysis::name).collect();
+        line(&format!("  Conflict {}, found by {}: {}", pattern.name(), found_by.join(", "), pattern.meaning()));
+    }
+    if let Some(data) = finding.data {
+        line(&format!("  Lock level only: {}", data.meaning()));
+    }
     if finding.strength != Strength::Strong {
         line(&format!("  Weak, {}: {}", finding.strength.name(), finding.strength.meaning()));
     }
@@ -95,18 +110,64 @@ pub fn note(finding: &Finding, other: u64) -> String {
     )
 }
 
-fn operation(acquire: &Acquire, what: &str, look: &Look) -> String {
-    let shared = if acquire.mode == LockMode::Shared { " (shared)" } else { "" };
+/// The operations of a finding in its order, and what is said of each.
+fn operations(finding: &Finding) -> Vec<(&Operation, String)> {
+    let Finding { first, culprit, culprit_too, second, lock, variables, .. } = finding;
+    let says = |operation: &Operation, what: &str| {
+        format!("Thread {} {} {what}", finding.thread_label(operation.thread), operation.action.does())
+    };
+    let again = |operation: &Operation| if operation.action == first.action { "it again" } else { "it" };
+    match (&variables[..], culprit_too) {
+        ([one, other, ..], Some(too)) => vec![
+            (first, says(first, &one.label())),
+            (culprit, says(culprit, "it")),
+            (too, says(too, &other.label())),
+            (second, says(second, "it")),
+        ],
+        _ => {
+            let object = variables.first().map(Variable::label).or(lock.as_ref().map(Lock::label)).unwrap_or_default();
+            vec![
+                (first, says(first, &object)),
+                (culprit, says(culprit, "it in between")),
+                (second, says(second, again(second))),
+            ]
+        }
+    }
+}
+
+fn operation(operation: &Operation, what: &str, look: &Look) -> String {
+    let shared = if operation.mode == Some(LockMode::Shared) { " (shared)" } else { "" };
     let mut text = format!("  {}\n", look.paint(OPERATION, &format!("{what}{shared}:")));
-    push_stack(&mut text, &acquire.stack, look);
-    if !acquire.held.is_empty() {
-        let _ = writeln!(text, "    while it holds {}", acquire.held.join(", "));
+    push_stack(&mut text, &operation.stack, look);
+    let taken = |(index, lock): (usize, &String)| match operation.sections.get(index) {
+        Some(section) => format!("{lock} taken at {}", section.taken_at.short()),
+        None => lock.clone(),
+    };
+    let held: Vec<String> = operation.held.iter().enumerate().map(taken).collect();
+    if !held.is_empty() {
+        let _ = writeln!(text, "    while it holds {}", held.join(", "));
     }
     text
 }
 
-fn about_lock(finding: &Finding, look: &Look) -> Option<String> {
-    let lock = &finding.lock;
+fn about_variable(variable: &Variable, look: &Look) -> String {
+    let address = &variable.address;
+    let mut text = match (&variable.name, &variable.allocation) {
+        (Some(name), _) => format!("  Variable '{name}' is a global at {address}.\n"),
+        (None, None) => format!("  Nothing is known of the memory at {address}.\n"),
+        (None, Some(allocation)) if allocation.allocated_at.is_empty() => {
+            format!("  The memory at {address} is on the stack of thread T{}.\n", allocation.thread)
+        }
+        (None, Some(allocation)) => format!(
+            "  The memory at {address} is at offset {} of a block of {} bytes that thread T{} allocated at:\n",
+            allocation.offset, allocation.size, allocation.thread
+        ),
+    };
+    push_stack(&mut text, variable.allocation.as_ref().map_or(&[], |allocation| &allocation.allocated_at), look);
+    text
+}
+
+fn about_lock(lock: &Lock, look: &Look) -> Option<String> {
     let mut text = match (&lock.name, lock.initialised_at.is_empty()) {
         (None, true) => return None,
         (Some(name), true) => format!("  Lock '{name}' is a global.\n"),
@@ -212,11 +273,11 @@ mod tests {
     #[test]
     fn a_lock_without_a_name_is_not_called_a_global() {
         let mut finding = samples::append();
-        finding.lock.name = None;
+        finding.lock.as_mut().unwrap().name = None;
         let text = lines(&finding);
         assert!(text.contains(&"  Thread T1 acquires the lock initialised at a.c:55:".to_owned()), "{text:#?}");
         assert!(text.contains(&"  The lock was initialised at:".to_owned()));
-        finding.lock.initialised_at.clear();
+        finding.lock.as_mut().unwrap().initialised_at.clear();
         let text = lines(&finding);
         assert!(text.contains(&"  Thread T1 acquires lock 0x5000:".to_owned()), "{text:#?}");
         assert!(!text.iter().any(|line| line.contains("initialised")));
@@ -225,7 +286,7 @@ mod tests {
     #[test]
     fn a_shared_acquire_says_so() {
         let mut finding = samples::append();
-        finding.culprit.mode = LockMode::Shared;
+        finding.culprit.mode = Some(LockMode::Shared);
         assert!(lines(&finding).contains(&"  Thread T2 'updater' acquires it in between (shared):".to_owned()));
     }
 

@@ -75,7 +75,7 @@ fn listed(arguments: &[&str], logs: &[&PathBuf]) -> Vec<(u64, String)> {
     let rows = ending.stdout.lines().skip(1).take_while(|line| !line.starts_with("avmon:"));
     rows.map(|row| {
         let words: Vec<&str> = row.split_whitespace().collect();
-        (words[0].parse().unwrap(), words[3].trim_end_matches("():").to_owned())
+        (words[0].parse().unwrap(), words[4].trim_end_matches("():").to_owned())
     })
     .collect()
 }

@@ -228,13 +228,13 @@ mod tests {
 
     #[test]
     fn the_order_is_by_strength_then_rung_then_pattern_then_place() {
-        let weak = Finding { strength: Strength::Loop, ..samples::length() };
+        let mut weak = Finding { strength: Strength::Loop, ..samples::length() };
+        weak.block.name = "weak".into();
         let mut later = samples::length();
         later.first.location.line = Some(16);
         let mut elsewhere = samples::append();
         elsewhere.block.name = "other".into();
         elsewhere.data = Some(Data::NotSeen);
-        let weak = Finding { block: elsewhere.block.clone(), ..weak };
         let entries = merge(numbered([weak, elsewhere, samples::pair(), later, samples::length()]), true);
         assert_eq!(entries.iter().map(|entry| entry.members[0]).collect::<Vec<_>>(), [5, 4, 3, 2, 1]);
     }

@@ -1,8 +1,11 @@
 //! Makes a finding from a prediction: names for its steps, its strength, the order that shows it, and why that is possible.
 
+use rustc_hash::FxHashMap;
+
 use crate::analysis::Transaction;
-use crate::predict::history::{At, History, NONE, Op, VariableInfo};
+use crate::predict::history::{At, History, NONE, Op, Step, VariableInfo};
 use crate::predict::prediction::{Prediction, Shape, Steps};
+use crate::predict::search::Order;
 use crate::report::diagram::{self, LEFT_OUT, Row};
 use crate::report::finding::{
     Action, Allocation, Analysis, Finding, Frame, Kind, Lock, Operation, Pattern, Rung, Section, Strength, Variable,
@@ -323,10 +326,29 @@ impl Story<'_> {
             (None, locks) => format!("{block} holds {} throughout, but {culprit} does not take it", locks.join(", ")),
         };
         let lines = self.lines_of_culprit(finding);
+        let unless = if self.reads_are_the_same() { "" } else { ", or no branch comes after it" };
         format!(
-            "{culprit} can run {lines} there: {locks}, nothing else orders the two, and whatever is read before that is what \
-             was read in the recorded run."
+            "{culprit} can run {lines} there: {locks}, nothing else orders the two, and every read before that sees what it saw \
+             in the recorded run{unless}."
         )
+    }
+
+    /// Whether all that is read on the way to the last access is what was read in the run.
+    fn reads_are_the_same(&self) -> bool {
+        let Order { from, steps } = &self.prediction.order;
+        let accesses = self.accesses();
+        let mut written = FxHashMap::default();
+        steps.iter().all(|&at| {
+            let Step { op, object, link, .. } = *self.history.step(at);
+            let is_same = match written.get(&object) {
+                Some(&seen) => seen == link,
+                None => link == NONE || link < *from,
+            };
+            if op.is_access() && op.writes() {
+                written.insert(object, at);
+            }
+            !(op.is_access() && op.reads()) || is_same || accesses.contains(&at)
+        })
     }
 
     /// The lines of the culprit between the block's two accesses, as far as they are in one file.

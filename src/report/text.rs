@@ -264,7 +264,7 @@ fn counted(number: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::finding::samples;
+    use crate::report::finding::{Data, samples};
 
     fn lines(finding: &Finding) -> Vec<String> {
         report(finding, 7, &Look::default()).lines().map(str::to_owned).collect()
@@ -288,6 +288,101 @@ mod tests {
         let mut finding = samples::append();
         finding.culprit.mode = Some(LockMode::Shared);
         assert!(lines(&finding).contains(&"  Thread T2 'updater' acquires it in between (shared):".to_owned()));
+    }
+
+    #[test]
+    fn the_report_of_a_conflict() {
+        let mut finding = samples::length();
+        finding.found_by.insert(0, Analysis::Windows);
+        finding.sentence = "append() is not atomic: it reads and writes.".into();
+        let text = report(&finding, 7, &Look { strip_path_prefix: "/src/".to_owned(), ..Look::default() });
+        let expected = "\
+==================
+WARNING: avmon: atomicity violation (pid=7)
+  append() is not atomic: it reads and writes.
+
+  Block: function append a.c:10 (prog+0x1180)
+
+  Thread T1 reads 'length':
+    #0 append a.c:13 (prog+0x1210)
+    #1 worker a.c:50 (prog+0x1300)
+    while it holds 'lock' taken at a.c:12
+
+  Thread T2 'updater' writes it in between:
+    #0 update b.c:41 (libb.so+0x510)
+    while it holds 'lock' taken at b.c:40
+
+  Thread T1 writes it:
+    #0 append a.c:20 (prog+0x1250)
+    #1 worker a.c:50 (prog+0x1300)
+    while it holds 'lock' taken at a.c:19
+
+  Also split: append_all, flush
+
+  Variable 'length' is a global at 0x6000.
+
+  Lock 'lock' is a global, initialised at:
+    #0 main a.c:55 (prog+0x1380)
+
+  In this order:
+    T1                          T2
+    reads 'length' a.c:13
+                                writes 'length' b.c:41
+
+  Why this can happen: Nothing prevents it.
+
+  Thread T1 (runs worker) created by thread T0 'main' at:
+    #0 main a.c:60 (prog+0x1400)
+
+  Thread T2 'updater' (runs worker) created by thread T0 'main' at:
+    #0 main a.c:61 (prog+0x1400)
+
+  Finding #1, after: not seen in this run, but nothing prevents it
+  Conflict rww, found by windows, cut_points: the block writes over what the culprit wrote, by a value from before
+  To hide it: atomicity_top:append
+SUMMARY: avmon: atomicity violation a.c:13 in append
+==================
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn the_report_of_two_variables() {
+        let text = report(&samples::pair(), 7, &Look { strip_path_prefix: "/src/".to_owned(), ..Look::default() });
+        let expected = "
+  Thread T1 reads 'total':
+    #0 show a.c:72 (prog+0x1648)
+
+  Thread T2 'updater' writes it:
+    #0 update b.c:40 (libb.so+0x528)
+
+  Thread T2 'updater' atomically updates offset 16 of the memory allocated at a.c:30:
+    #0 update b.c:44 (libb.so+0x52c)
+
+  Thread T1 reads it:
+    #0 show a.c:75 (prog+0x164b)
+
+  Variable 'total' is a global at 0x6000.
+
+  The memory at 0x7010 is at offset 16 of a block of 48 bytes that thread T0 allocated at:
+    #0 make a.c:30 (prog+0x1700)
+
+  In this order:
+    T1   T2
+
+";
+        assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn a_window_says_what_is_known_of_its_data() {
+        let finding = Finding { data: Some(Data::NotConflicting), strength: Strength::LockLevel, ..samples::append() };
+        let text = lines(&finding);
+        let told = [
+            "  Lock level only: in no order of the recorded accesses do three of them conflict there",
+            "  Weak, lock_level: the accesses that were recorded under the lock do not conflict",
+        ];
+        assert!(told.iter().all(|line| text.iter().any(|other| other == line)), "{text:#?}");
     }
 
     #[test]

@@ -45,11 +45,12 @@ __attribute__((noinline)) void update(void) {
 __attribute__((noinline)) void *teller(void *p) { transfer(); MARK("after transfer"); return p; }
 __attribute__((noinline)) void *reader(void *p) { show(); MARK("after show"); return p; }
 __attribute__((noinline)) void *writer(void *p) { update(); MARK("after update"); return p; }
+__attribute__((noinline)) void take(void) { MARK("take"); }
 __attribute__((noinline)) void *make(void) { void *p = malloc(48); MARK("allocate"); return p; }
 int main(void) {
-    teller(0); reader(0); writer(0); make();
+    teller(0); reader(0); writer(0); take(); make();
     MARK("create");
-    TELL("&transfer", transfer); TELL("&show", show); TELL("&update", update);
+    TELL("&transfer", transfer); TELL("&show", show); TELL("&update", update); TELL("&take", take);
     TELL("&teller", teller); TELL("&reader", reader); TELL("&writer", writer);
     TELL("lock", &lock); TELL("other_lock", &other_lock);
     TELL("balance", &balance); TELL("total", &total); TELL("count", &count);
@@ -105,12 +106,23 @@ impl Scene {
         self.add(thread, Event::access(kind, 0, 4, 0, address, self.at(mark)));
     }
 
+    /// Takes the lock, itself or by calling a function that does so.
+    fn acquire(&mut self, thread: ThreadId, mark: &str, by_wrapper: bool) {
+        if by_wrapper {
+            self.enter(thread, 2, "take", mark);
+            self.sync(thread, Kind::Acquire, "lock", "take");
+            self.add(thread, Event::new(Kind::Leave, 0, 2, 0, 0));
+        } else {
+            self.sync(thread, Kind::Acquire, "lock", mark);
+        }
+    }
+
     /// Reads and writes the balance, each under the lock.
-    fn transfer(&mut self, thread: ThreadId, address: u64) {
-        self.sync(thread, Kind::Acquire, "lock", "lock1");
+    fn transfer(&mut self, thread: ThreadId, address: u64, by_wrapper: bool) {
+        self.acquire(thread, "lock1", by_wrapper);
         self.access(thread, Kind::Read, address, "read");
         self.sync(thread, Kind::Release, "lock", "unlock1");
-        self.sync(thread, Kind::Acquire, "lock", "lock2");
+        self.acquire(thread, "lock2", by_wrapper);
         self.access(thread, Kind::Write, address, "write");
         self.sync(thread, Kind::Release, "lock", "unlock2");
         // Of memory of its own: it tells that there was no branch before the release.
@@ -118,12 +130,12 @@ impl Scene {
     }
 
     /// Both threads call `transfer`, one after the other.
-    fn transfers(address: impl Fn(&Scene) -> u64) -> Scene {
+    fn transfers(by_wrapper: bool) -> Scene {
         let mut scene = Scene::new(["teller"; 2]);
-        let address = address(&scene);
+        let balance = scene.at("balance");
         for thread in [1, 2] {
             scene.enter(thread, 1, "transfer", "after transfer");
-            scene.transfer(thread, address);
+            scene.transfer(thread, balance, by_wrapper);
             scene.add(thread, Event::new(Kind::Leave, 0, 1, 0, 0));
         }
         scene
@@ -131,9 +143,13 @@ impl Scene {
 
     fn history(&self) -> History {
         let mut survey = Survey::default();
-        self.events.iter().for_each(|(thread, event)| survey.step(*thread, event));
+        for (thread, event) in &self.events {
+            survey.step(*thread, event);
+        }
         let mut builder = Builder::new(&survey, Config::default());
-        self.events.iter().for_each(|(thread, event)| builder.step(*thread, event));
+        for (thread, event) in &self.events {
+            builder.step(*thread, event);
+        }
         builder.finish()
     }
 
@@ -262,7 +278,7 @@ fn without_addresses(text: &str) -> String {
 
 #[test]
 fn the_whole_report() {
-    let scene = Scene::transfers(|scene| scene.at("balance"));
+    let scene = Scene::transfers(false);
     let history = scene.history();
     let prediction = scene.lost_update(&history);
     let outcome = scene.tell(&scene.options(), &history, &[(Analysis::CutPoints, prediction)], true);
@@ -306,10 +322,10 @@ WARNING: avmon: atomicity violation (pid=4242)
   Why this can happen: T2 can run prog.c:5-10 there: T1 gives 'lock' back in between, nothing else orders the two, and every read before that sees what it saw in the recorded run, or no branch comes after it.
 
   Thread T1 (runs teller) created by thread T0 'main' at:
-    #0 main prog.c:26 (prog+ADDRESS)
+    #0 main prog.c:27 (prog+ADDRESS)
 
   Thread T2 (runs teller) created by thread T0 'main' at:
-    #0 main prog.c:26 (prog+ADDRESS)
+    #0 main prog.c:27 (prog+ADDRESS)
 
   Finding #1, after: not seen in this run, but nothing prevents it
   Conflict rww, found by windows, cut_points: the block writes over what the culprit wrote, by a value from before
@@ -329,14 +345,26 @@ avmon: 1 finding from 1 block (strong), 1 weak not shown (show_weak=1 shows them
 }
 
 #[test]
+fn a_lock_that_a_function_takes_for_its_caller_is_taken_where_that_is_called() {
+    let scene = Scene::transfers(true);
+    let history = scene.history();
+    let predictions = [(Analysis::CutPoints, scene.lost_update(&history))];
+    let outcome = scene.tell(&scene.options(), &history, &predictions, true);
+    let conflict = &outcome.run.findings[0];
+    assert_eq!(conflict.found_by, [Analysis::Windows, Analysis::CutPoints]);
+    let taken_at = [&conflict.first, &conflict.culprit, &conflict.second].map(|o| o.sections[0].taken_at.line);
+    assert_eq!(taken_at, [Some(5), Some(8), Some(8)]);
+}
+
+#[test]
 fn windows_are_left_as_they_are_where_data_tells_nothing() {
-    let scene = Scene::transfers(|scene| scene.at("balance"));
+    let scene = Scene::transfers(false);
     let history = scene.history();
     let partial = scene.tell(&scene.options(), &history, &[], false);
     let strengths: Vec<_> = partial.run.findings.iter().map(|window| (window.strength, window.data)).collect();
     assert_eq!(strengths, [(Strength::Strong, None), (Strength::Conditional, None)]);
     assert_eq!(partial.strong, 1);
-    let mut unseen = Scene::transfers(|scene| scene.at("balance"));
+    let mut unseen = Scene::transfers(false);
     unseen.events.retain(|(_, event)| event.size() == 0);
     let outcome = unseen.tell(&unseen.options(), &unseen.history(), &[], true);
     assert!(outcome.run.findings.iter().all(|window| window.data == Some(Data::NotSeen)));
@@ -350,7 +378,7 @@ fn windows_are_left_as_they_are_where_data_tells_nothing() {
 
 #[test]
 fn suppressions_and_the_specification_hold_for_predictions() {
-    let scene = Scene::transfers(|scene| scene.at("balance"));
+    let scene = Scene::transfers(false);
     let history = scene.history();
     let predictions = [(Analysis::CutPoints, scene.lost_update(&history))];
     for (line, hidden, left) in [
@@ -381,12 +409,12 @@ fn allocated_memory_is_known_by_its_allocation() {
     scene.add(0, Event::new(Kind::Allocate, memory::HEAP, 0, 0x7000_0000, scene.at("allocate")));
     for thread in [1, 2] {
         scene.enter(thread, 1, "transfer", "after transfer");
-        scene.transfer(thread, 0x7000_0010);
+        scene.transfer(thread, 0x7000_0010, false);
     }
     let history = scene.history();
     let finding = scene.finding(&history, scene.lost_update(&history));
     assert!(
-        finding.sentence.contains("it reads offset 16 of the memory allocated at prog.c:23"),
+        finding.sentence.contains("it reads offset 16 of the memory allocated at prog.c:24"),
         "{}",
         finding.sentence
     );

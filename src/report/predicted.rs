@@ -40,15 +40,7 @@ pub fn finding(
     let (first_at, second_at) = story.locations(first, second, common.len());
     let base = story.resolver.base(&common, threads[0]);
     let is_base = matches!(common[blamed], Transaction::Function { .. }) && blamed < base;
-    let strength = match pattern {
-        Pattern::TwoVariables if is_base || story.culprit_is_base() => Strength::Base,
-        Pattern::TwoVariables if is_loop(&first_at, &second_at) || story.culprit_is_loop() => Strength::Loop,
-        Pattern::TwoVariables if !story.variables_belong_together() => Strength::Unrelated,
-        Pattern::TwoVariables => Strength::Strong,
-        _ if is_base && !(story.writes_back() && !is_loop(&first_at, &second_at)) => Strength::Base,
-        _ if is_loop(&first_at, &second_at) => Strength::Loop,
-        _ => Strength::Strong,
-    };
+    let strength = story.strength(is_base, is_loop(&first_at, &second_at));
 
     let block = story.resolver.block(&common[blamed]);
     let [first_sections, second_sections] = story.own_sections(common.len());
@@ -91,6 +83,19 @@ struct Story<'a> {
 }
 
 impl Story<'_> {
+    /// How likely it is a bug, given whether the block is all that its thread does, and whether its accesses are two turns of a loop.
+    fn strength(&mut self, is_base: bool, is_loop: bool) -> Strength {
+        let shape = self.prediction.shape;
+        match shape {
+            Shape::Two if is_base || self.culprit_is_base() => Strength::Base,
+            Shape::Two if is_loop || self.culprit_is_loop() => Strength::Loop,
+            Shape::Two if !self.variables_belong_together() => Strength::Unrelated,
+            Shape::One(_) if is_base && (is_loop || !self.writes_back()) => Strength::Base,
+            Shape::One(_) if is_loop => Strength::Loop,
+            _ => Strength::Strong,
+        }
+    }
+
     /// Where the culprit stood in the recorded run.
     fn kind(&self) -> Kind {
         let Steps { first, culprit, culprit_too, second } = self.prediction.steps;

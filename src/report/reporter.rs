@@ -206,7 +206,9 @@ impl Reporter {
     ) {
         let mut findings = self.collected.take().unwrap_or_default();
         if history.variables.is_empty() {
-            findings.iter_mut().for_each(|window| window.data = Some(Data::NotSeen));
+            for window in &mut findings {
+                window.data = Some(Data::NotSeen);
+            }
         }
         for (found_by, prediction) in predictions {
             let Reporter { symbols, specification, .. } = self;

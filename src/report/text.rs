@@ -116,23 +116,17 @@ fn operations(finding: &Finding) -> Vec<(&Operation, String)> {
     let says = |operation: &Operation, what: &str| {
         format!("Thread {} {} {what}", finding.thread_label(operation.thread), operation.action.does())
     };
-    let again = |operation: &Operation| if operation.action == first.action { "it again" } else { "it" };
-    match (&variables[..], culprit_too) {
-        ([one, other, ..], Some(too)) => vec![
+    if let ([one, other, ..], Some(too)) = (&variables[..], culprit_too) {
+        return vec![
             (first, says(first, &one.label())),
             (culprit, says(culprit, "it")),
             (too, says(too, &other.label())),
             (second, says(second, "it")),
-        ],
-        _ => {
-            let object = variables.first().map(Variable::label).or(lock.as_ref().map(Lock::label)).unwrap_or_default();
-            vec![
-                (first, says(first, &object)),
-                (culprit, says(culprit, "it in between")),
-                (second, says(second, again(second))),
-            ]
-        }
+        ];
     }
+    let object = variables.first().map(Variable::label).or(lock.as_ref().map(Lock::label)).unwrap_or_default();
+    let again = if second.action == first.action { "it again" } else { "it" };
+    vec![(first, says(first, &object)), (culprit, says(culprit, "it in between")), (second, says(second, again))]
 }
 
 fn operation(operation: &Operation, what: &str, look: &Look) -> String {

@@ -101,7 +101,7 @@ kinds! {
     AtomicLoad = 19, true, "atomic_load";
     /// An atomic store.
     AtomicStore = 20, true, "atomic_store";
-    /// An atomic read-modify-write.
+    /// An atomic read-modify-write, or a compare-exchange that succeeded.
     AtomicUpdate = 21, true, "atomic_update";
     /// A fence; `detail` is its order, as in [`atomic`].
     Fence = 22, false, "fence";
@@ -115,10 +115,10 @@ kinds! {
     Extent = 25, false, "extent";
     /// What the access just before this one read or wrote, if it was of no more than 16 bytes: in `object`, and in `pc` those
     /// above eight. After an [`Kind::AtomicUpdate`] of up to eight bytes `object` is the new value and `pc` the old one; a wider
-    /// update has none.
+    /// update has none. Every atomic operation has it; plain accesses only in a recording with values.
     Value = 26, false, "value";
-    /// `number` basic blocks were entered since the thread's last access. Only in front of atomic operations: plain accesses have
-    /// room for it.
+    /// `number` basic blocks were entered since the thread's last access. Only in front of atomic operations and at the end of a
+    /// thread: plain accesses have room for it.
     Branches = 27, false, "branches";
     /// Thread `number` is called what the 16 bytes of `object` and `pc` spell, up to the first zero.
     Name = 28, false, "name";
@@ -156,13 +156,14 @@ pub mod access {
     pub const RANGE: u8 = 8;
 }
 
-/// Details of an atomic operation: its order in the three low bits, the logarithm of its size in the next three.
+/// Details of an atomic operation: its order in the three low bits, the logarithm of its size in the next three, and two marks.
 pub mod atomic {
     /// Names of the orders, by the code that compilers give them.
     pub const ORDERS: [&str; 6] = ["relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"];
     /// A fence before it makes it order like a release.
     pub const FENCED: u8 = 1 << 6;
-    /// A read-modify-write that happened only because it read what it expected.
+    /// A compare-exchange. If it is an update, the old value was the expected one; if it is a load, it was not. After another old value it
+    /// might have been the other.
     pub const COMPARED: u8 = 1 << 7;
 
     /// The detail of an operation on `1 << log_size` bytes.
@@ -365,6 +366,13 @@ impl Event {
         }
     }
 
+    /// Whether this is a compare-exchange, successful or not.
+    #[inline(always)]
+    #[must_use]
+    pub const fn is_comparison(&self) -> bool {
+        matches!(self.kind(), Some(Kind::AtomicLoad | Kind::AtomicUpdate)) && self.detail() & atomic::COMPARED != 0
+    }
+
     /// The lock mode of an acquire or release.
     #[inline(always)]
     #[must_use]
@@ -388,13 +396,6 @@ impl Event {
     #[must_use]
     pub const fn is_resumption(&self) -> bool {
         self.detail() == RESUMED
-    }
-
-    /// Whether this is a compare-exchange that succeeded.
-    #[inline(always)]
-    #[must_use]
-    pub const fn is_comparison(&self) -> bool {
-        matches!(self.kind(), Some(Kind::AtomicUpdate)) && self.detail() & atomic::COMPARED != 0
     }
 
     /// The stripe number, depth or count.
@@ -441,6 +442,22 @@ mod tests {
         assert_eq!((event.size(), event.branches(), event.object, event.pc), (u64::from(u32::MAX), u16::MAX, 5, 6));
         let event = Event::new(Kind::AtomicLoad, atomic::detail(5, 4), Event::MAX_NUMBER, 5, 6);
         assert_eq!((event.size(), event.branches(), atomic::order(event.detail())), (16, 0, 5));
+    }
+
+    #[test]
+    fn the_marks_of_an_atomic_operation_leave_the_rest_alone() {
+        let plain = atomic::detail(2, 4);
+        let marked = plain | atomic::FENCED | atomic::COMPARED;
+        assert_eq!((atomic::order(marked), atomic::size(marked)), (2, 16));
+        assert!(atomic::acquires(marked) && atomic::releases(marked) && !atomic::releases(plain | atomic::COMPARED));
+        for (kind, detail, expected) in [
+            (Kind::AtomicUpdate, marked, true),
+            (Kind::AtomicLoad, marked, true),
+            (Kind::AtomicUpdate, plain | atomic::FENCED, false),
+            (Kind::Acquire, Event::REPEATED, false),
+        ] {
+            assert_eq!(Event::new(kind, detail, 0, 5, 6).is_comparison(), expected, "{kind:?} {detail:#x}");
+        }
     }
 
     #[test]

@@ -161,7 +161,7 @@ options! {
     lossy: bool = false, "When that memory is full, drop events and count them instead of making the program wait.";
     trace_path: String = String::new(), "Record what the program does below this directory, a trace for each process. 'avmon record' sets it.";
     trace_all: bool = false, "Record everything: own stacks, repetitions, excluded code.";
-    trace_values: bool = false, "Record values too, and everything. For debugging; slow.";
+    trace_values: bool = false, "Record what plain accesses read and write too, and everything. For debugging; slow.";
     trace_exclude: String = String::new(), "File of code whose accesses are not recorded: a module:, file: or function: template on each line.";
     trace_size_mb: u32 = 0, "Stop recording when a trace reaches this size, in MiB; 0 means no limit.";
     trace_ring: bool = false, "At that size, give up the oldest part of the trace instead of stopping.";

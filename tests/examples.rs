@@ -1,5 +1,5 @@
-//! Builds and runs every example: the buggy twin is found out, the fixed one is clean, and neither behaves otherwise than
-//! without the monitor.
+//! Builds and runs every example: the buggy twin is found out, by the monitor or by the prediction over data, the fixed one is
+//! clean, and neither behaves otherwise than without the monitor.
 
 mod support;
 
@@ -9,6 +9,7 @@ use std::process::Command;
 use support::build::{self, Variant};
 use support::directives::Expected;
 use support::findings::{self, Finding};
+use support::prediction::{Prediction, is_race_free};
 use support::run::{End, Outcome, run};
 
 fn main() {
@@ -17,15 +18,20 @@ fn main() {
     let mut trials = vec![Trial::test("every_example_is_listed", || Ok(every_example_is_listed()?))];
     for example in examples {
         for variant in [Variant::Instrumented, Variant::Clang] {
-            let (buggy, fixed) = (example.clone(), example.clone());
-            let name = |twin: &str| format!("{}::{twin}::{}", example.name, variant.name());
-            trials.push(Trial::test(name("buggy"), move || Ok(buggy.is_found(variant)?)));
-            trials.push(Trial::test(name("fixed"), move || Ok(fixed.is_clean(variant)?)));
+            let mut add = |what: &str, check: fn(&Example, Variant) -> Result<(), String>| {
+                let name = format!("{}::{what}::{}", example.name, variant.name());
+                let example = example.clone();
+                trials.push(Trial::test(name, move || Ok(check(&example, variant)?)));
+            };
+            add("buggy", Example::is_found);
+            add("fixed", |example, variant| example.is_clean("fixed", variant));
+            add("buggy::predicted", Example::is_predicted);
+            add("fixed::predicted", Example::is_predicted_clean);
         }
         for twin in ["buggy", "fixed"] {
-            let example = example.clone();
+            let source = example.source(twin);
             let name = format!("{}::{twin}::race_free", example.name);
-            trials.push(Trial::test(name, move || Ok(example.is_race_free(twin)?)));
+            trials.push(Trial::test(name, move || Ok(is_race_free(&source)?)));
         }
     }
     libtest_mimic::run(&arguments, trials).exit();
@@ -39,7 +45,10 @@ fn directory() -> PathBuf {
 #[derive(Clone, Debug)]
 struct Example {
     name: String,
-    blamed: String,
+    /// By the monitor; `None` if it cannot see it.
+    blamed: Option<String>,
+    /// Over data; one of these, if there are any.
+    blamed_over_data: Vec<String>,
     file: String,
 }
 
@@ -72,7 +81,13 @@ fn every_example_is_listed() -> Result<(), String> {
 impl Example {
     fn parse(line: &str) -> Option<Example> {
         let mut words = line.split_whitespace().map(str::to_owned);
-        Some(Example { name: words.next()?, blamed: words.next()?, file: words.next()? })
+        let name = words.next()?;
+        let mut functions = || {
+            let list = words.next()?;
+            Some(list.split(',').filter(|function| *function != "-").map(str::to_owned).collect::<Vec<_>>())
+        };
+        let (blamed, blamed_over_data) = (functions()?.pop(), functions()?);
+        Some(Example { name, blamed, blamed_over_data, file: words.next()? })
     }
 
     /// The source of one of the twins; both are in one language.
@@ -101,43 +116,62 @@ impl Example {
     }
 
     fn is_found(&self, variant: Variant) -> Result<(), String> {
+        let Some(blamed) = &self.blamed else { return self.is_clean("buggy", variant) };
         let (monitored, found) = self.run_both("buggy", variant)?;
         let failed = |what: &str| Err(format!("{what}\n{monitored}\nfindings:\n{}", findings::show(&found)));
         if monitored.end != End::Exit(66) {
             return failed("it should end with 66");
         }
         let wanted = Expected {
-            block: self.blamed.clone(),
+            block: blamed.clone(),
             strength: "strong".to_owned(),
             kind: None,
             also: Vec::new(),
             culprit: None,
         };
         let Some(finding) = found.iter().find(|finding| finding.matches(&wanted)) else {
-            return failed(&format!("{} is not blamed", self.blamed));
+            return failed(&format!("{blamed} is not blamed"));
         };
         if let Some(other) = found.iter().find(|finding| finding.is_strong() && !finding.matches(&wanted)) {
             return failed(&format!("{other} is blamed too"));
         }
         findings::check_marks(finding, &self.source("buggy"))?;
-        if monitored.stderr.contains(&self.blamed) { Ok(()) } else { failed("the report does not name the block") }
+        if monitored.stderr.contains(blamed) { Ok(()) } else { failed("the report does not name the block") }
     }
 
-    fn is_clean(&self, variant: Variant) -> Result<(), String> {
-        let (monitored, found) = self.run_both("fixed", variant)?;
+    fn is_clean(&self, twin: &str, variant: Variant) -> Result<(), String> {
+        let (monitored, found) = self.run_both(twin, variant)?;
         if monitored.end == End::Exit(0) && found.is_empty() && monitored.stderr.is_empty() {
             return Ok(());
         }
-        Err(format!("the fixed twin is not clean\n{monitored}\nfindings:\n{}", findings::show(&found)))
+        Err(format!("the {twin} twin is not clean\n{monitored}\nfindings:\n{}", findings::show(&found)))
     }
 
-    /// The examples are about atomicity: the race detector of gcc has nothing to say about them.
-    fn is_race_free(&self, twin: &str) -> Result<(), String> {
-        let temporary = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let program = temporary.path().join(twin);
-        build::compile(Variant::Plain, &self.source(twin), &program, &["-fsanitize=thread"])?;
-        // Older versions of that library cannot stand a random address space.
-        let outcome = run(Command::new("setarch").arg("-R").arg(&program))?;
-        if outcome.end == End::Exit(0) && outcome.stderr.is_empty() { Ok(()) } else { Err(outcome.to_string()) }
+    fn is_predicted(&self, variant: Variant) -> Result<(), String> {
+        let source = self.source("buggy");
+        let prediction = Prediction::of(&source, variant, &[])?;
+        let failed = |what: &str| Err(format!("{what}\n{prediction}"));
+        let is_expected = |finding: &&Finding| self.blamed_over_data.iter().any(|function| function == finding.block());
+        if let Some(other) = prediction.conflicting().find(|finding| !is_expected(finding)) {
+            return failed(&format!("{other} is blamed"));
+        }
+        if self.blamed_over_data.is_empty() {
+            return Ok(());
+        }
+        if prediction.outcome.end != End::Exit(66) {
+            return failed("it should end with 66");
+        }
+        if prediction.conflicting().next().is_none() {
+            return failed(&format!("none of {:?} is blamed", self.blamed_over_data));
+        }
+        // Where the monitor finds it too, the culprit's marks are at its acquires.
+        let marks = if self.blamed.is_some() { &["first", "second"][..] } else { &["first", "second", "culprit"] };
+        prediction.conflicting().try_for_each(|finding| findings::check_marks_of(marks, finding, &source))
+    }
+
+    fn is_predicted_clean(&self, variant: Variant) -> Result<(), String> {
+        let prediction = Prediction::of(&self.source("fixed"), variant, &[])?;
+        let is_clean = prediction.outcome.end == End::Exit(0) && !prediction.findings.iter().any(Finding::is_strong);
+        if is_clean { Ok(()) } else { Err(format!("the fixed twin is not clean\n{prediction}")) }
     }
 }

@@ -12,11 +12,11 @@ use std::collections::BTreeSet;
 use avmon::predict::crossings::{self, Bounds};
 use avmon::predict::cut_points::{self, Blocks, Candidates};
 use avmon::predict::decide::{self, Decision};
-use avmon::predict::history::{At, Builder, Config, History, Survey};
-use avmon::predict::search::{self, Budget, Goal, Outcome};
+use avmon::predict::history::{At, Builder, Config, History, Op, Survey};
+use avmon::predict::search::{self, Budget, Goal, Order, Outcome};
 use avmon::scenario::events::place_of;
 use avmon::scenario::facts::{Crossing, Facts, Triple};
-use avmon::scenario::machine::Machine;
+use avmon::scenario::machine::{Effect, Machine, Taken};
 use avmon::scenario::program::Place;
 use avmon::scenario::run::Run;
 use scenarios::Shape;
@@ -43,8 +43,8 @@ fn triples(history: &History) -> Vec<(Triple, cut_points::Triple)> {
     for variable in 0..history.variables.len() as u32 {
         cut_points::look_at(history, variable, Blocks::Marked, &mut candidates);
     }
-    let claims = candidates.classes.iter().flat_map(|(class, triples)| {
-        triples.iter().map(|triple| {
+    let claims = candidates.classes.iter().flat_map(|(class, alike)| {
+        alike.nearest.iter().map(|triple| {
             let [first, other, second] = [triple.first, triple.culprit, triple.second].map(|at| place(history, at));
             (Triple { pattern: class.pattern, first, other, second }, *triple)
         })
@@ -61,6 +61,37 @@ fn crossings(history: &History) -> Vec<(Crossing, crossings::Crossing)> {
         (Crossing { one: there.min(back), other: there.max(back) }, *crossing)
     });
     claims.collect()
+}
+
+/// Lets the interpreter take the steps of a predicted order, and returns what that run shows. A step that cannot be taken is told.
+fn perform(machine: &Machine<'_>, history: &History, order: &Order) -> Result<Facts, String> {
+    let mut log = Vec::new();
+    let mut state = machine.start(&mut log);
+    // How much of each thread's log is accounted for.
+    let mut seen = vec![0; machine.program.threads.len()];
+    for at in (0..order.from).chain(order.steps.iter().copied()) {
+        // What `main` does is no step, and a sleeper wakes in the step in which it gets its lock back.
+        let wakes = history.step(at).op == Op::Await
+            && history.from(at).get(1).is_some_and(|&next| history.pc(next) == history.pc(at));
+        let Some(place) = place_of(history.pc(at)).filter(|_| !wakes) else { continue };
+        let thread = place.thread as usize;
+        loop {
+            let is_mine =
+                |taken: &&Taken| taken.place.thread == place.thread && !matches!(taken.effect, Effect::Branched(_));
+            let mine = log.iter().filter(is_mine);
+            let found = mine.skip(seen[thread]).position(|taken| taken.place == place);
+            if let Some(distance) = found {
+                seen[thread] += distance + 1;
+                break;
+            }
+            if !machine.can_step(&state, thread) {
+                return Err(format!("the order asks for {place:?}, which does not come: {log:?}"));
+            }
+            machine.step(&mut state, thread, &mut log);
+        }
+    }
+    let run = Run { order: Vec::new(), log, stuck: Vec::new() };
+    Ok(Facts::of(machine.program, &run, false))
 }
 
 /// Whether locks and waits alone allow an order.
@@ -94,15 +125,13 @@ enum Promise {
     Sound,
 }
 
-fn is_complete(machine: &Machine<'_>, run: &Run) -> bool {
-    let _ = machine;
-    run.stuck.is_empty()
-}
-
 impl Figures {
     fn add(&mut self, truth: &Truth<'_>, promise: Promise) -> Result<(), String> {
         let facts: &Facts = &truth.facts;
-        for run in truth.runs().filter(|run| is_complete(truth.machine, run)) {
+        // A compare-exchange is a branch.
+        let compares = truth.case.scenario.to_string().contains("cas ");
+        let promise = if compares { Promise::Sound } else { promise };
+        for run in truth.runs().filter(Run::is_complete) {
             let history = history(truth.machine, &run);
             let wrong =
                 |what: &str, claim: &dyn std::fmt::Debug| Err(format!("{what}: {claim:?} in the run {:?}", run.order));
@@ -118,7 +147,14 @@ impl Figures {
                 }
                 match decide::triple(&history, triple, false, Budget::default()) {
                     Decision::Predicted(_) if !is_true => return wrong("falsely predicted", &claim),
-                    Decision::Predicted(_) => self.surviving += 1,
+                    Decision::Predicted(order) => {
+                        let shown = perform(truth.machine, &history, &order)
+                            .map_err(|error| format!("{claim:?}: {error}, in the run {:?}", run.order))?;
+                        if !shown.triples.contains(&claim) {
+                            return wrong("not shown by the order that was predicted", &claim);
+                        }
+                        self.surviving += 1;
+                    }
                     _ => {}
                 }
             }
@@ -151,7 +187,14 @@ impl Figures {
                 }
                 match decide::crossing(&history, crossing, Budget::default()) {
                     Decision::Predicted(_) if !is_true => return wrong("falsely predicted", &claim),
-                    Decision::Predicted(_) => self.crossings_surviving += 1,
+                    Decision::Predicted(order) => {
+                        let shown = perform(truth.machine, &history, &order)
+                            .map_err(|error| format!("{claim:?}: {error}, in the run {:?}", run.order))?;
+                        if !shown.crossings.contains(&claim) {
+                            return wrong("not shown by the order that was predicted", &claim);
+                        }
+                        self.crossings_surviving += 1;
+                    }
                     _ => {}
                 }
             }

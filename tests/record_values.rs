@@ -1,4 +1,4 @@
-//! With values on, every read of a program without data races sees the last write before it in the merged order of its recording.
+//! With the values of all accesses recorded, every read of a program without data races sees the last write before it in the merged order of its recording.
 //!
 //! The programs of `tests/recordings/values` have no data race; those of `tests/recordings/races` have one, or hide a write, so that
 //! it shows that the check can fail.
@@ -10,7 +10,7 @@ use std::path::Path;
 use support::build::Variant;
 use support::directives::Directives;
 use support::recording::{self, avmon};
-use support::run::{End, run};
+use support::run::{End, Outcome, run};
 
 fn main() {
     let arguments = Arguments::from_args();
@@ -26,6 +26,8 @@ fn main() {
             }
         }
     }
+    let atomics = programs.join("values/atomics_sequential.c");
+    trials.push(Trial::test("atomics_always", move || Ok(atomics_always_have_values(&atomics)?)));
     libtest_mimic::run(&arguments, trials).exit();
 }
 
@@ -52,16 +54,35 @@ fn a_wrong_read_is_told(source: &Path, variant: Variant) -> Result<(), String> {
     if code == End::Exit(66) && is_told { Ok(()) } else { Err(format!("{code}: {said}")) }
 }
 
-/// Records the program and checks the values. How that ended, and what it said.
+/// A recording without `--values` has those of atomic operations, and the check says that it has no others.
+fn atomics_always_have_values(source: &Path) -> Result<(), String> {
+    let checked = record_and_check(source, Variant::Instrumented, &Directives::read(source, &[])?, &[])?;
+    let is_right = checked.end == End::Exit(0)
+        && checked.stdout.ends_with(" atomic reads saw the last write\n")
+        && checked.stderr.contains("only the values of atomic operations were recorded");
+    if is_right { Ok(()) } else { Err(checked.to_string()) }
+}
+
+/// Records the program with values and checks them. How that ended, and what it said.
 fn check_values(source: &Path, variant: Variant, directives: &Directives) -> Result<(End, String), String> {
+    let checked = record_and_check(source, variant, directives, &["--values"])?;
+    if checked.stderr.is_empty() { Ok((checked.end, checked.stdout)) } else { Err(format!("checking: {checked}")) }
+}
+
+fn record_and_check(
+    source: &Path,
+    variant: Variant,
+    directives: &Directives,
+    flags: &[&str],
+) -> Result<Outcome, String> {
     let home = tempfile::tempdir().map_err(|error| error.to_string())?;
     let [program, trace] = ["program", "trace"].map(|name| home.path().join(name).display().to_string());
     recording::compile(variant, source, Path::new(&program), directives, &[])?;
-    let mut record = avmon(&["record", "--values", "-o", &trace, "--", &program]);
+    let arguments = [&["record"], flags, &["-o", &trace, "--", &program]].concat();
+    let mut record = avmon(&arguments);
     let recorded = run(record.env("AVMON_OPTIONS", "exitcode=0:report=0:summary=0"))?;
     if recorded.end != End::Exit(0) || recorded.stderr.contains("warning") {
         return Err(format!("recording: {recorded}"));
     }
-    let checked = run(&mut avmon(&["check", "--values", &trace]))?;
-    if checked.stderr.is_empty() { Ok((checked.end, checked.stdout)) } else { Err(format!("checking: {checked}")) }
+    run(&mut avmon(&["check", "--values", &trace]))
 }

@@ -89,9 +89,12 @@ struct Expected {
     status: i32,
     /// Whether the real order of events is the one of the interpreter: see [`is_exact`].
     is_exact: bool,
-    /// For each thread the kinds of its events.
-    events: Vec<Vec<Kind>>,
+    /// For each thread its events, as far as both have them.
+    events: Vec<Vec<Told>>,
 }
+
+/// The kind of an event, whether it is a compare-exchange that succeeded, and of a value what it was.
+type Told = (Kind, bool, [u64; 2]);
 
 /// Whether the accesses in a recording are those of the steps alone: a `cas` has the value that it expects in memory.
 fn sees_accesses(text: &str) -> bool {
@@ -132,7 +135,7 @@ fn expect(scenario: &Scenario, machine: &Machine<'_>, run: &Run) -> Expected {
         (true, false) => 1,
         (true, true) => 0,
     };
-    let events = kinds(events, sees_accesses(&scenario.to_string()));
+    let events = told(events, sees_accesses(&scenario.to_string()));
     Expected { findings, values, assertions, status, is_exact: is_exact(machine, run), events }
 }
 
@@ -160,10 +163,15 @@ fn is_exact(machine: &Machine<'_>, run: &Run) -> bool {
     true
 }
 
-/// The kinds of the events of each thread that steps can make, in an order that does not depend on the numbers of the threads.
-fn kinds(events: impl IntoIterator<Item = (ThreadId, Event)>, accesses: bool) -> Vec<Vec<Kind>> {
-    let mut threads: BTreeMap<ThreadId, Vec<Kind>> = BTreeMap::new();
+/// What steps can make of the events of each thread, in an order that does not depend on the numbers of the threads.
+fn told(events: impl IntoIterator<Item = (ThreadId, Event)>, accesses: bool) -> Vec<Vec<Told>> {
+    let mut threads: BTreeMap<ThreadId, Vec<Told>> = BTreeMap::new();
+    let mut is_marks: BTreeMap<ThreadId, bool> = BTreeMap::new();
     for (thread, event) in events {
+        // Of the marks of blocks, which look up the monitor once.
+        let is_mark =
+            matches!(event.kind(), Some(Kind::AtomicLoad | Kind::AtomicStore)) && atomic::order(event.detail()) == 0;
+        let is_after_mark = is_marks.insert(thread, is_mark) == Some(true);
         match event.kind() {
             // Of functions, of the memory and lives of threads, and of what main prepares.
             None
@@ -179,14 +187,17 @@ fn kinds(events: impl IntoIterator<Item = (ThreadId, Event)>, accesses: bool) ->
                 | Kind::LockInit,
             ) => {}
             Some(Kind::Read | Kind::Write) if !accesses => {}
-            // Of the marks of blocks, which look up the monitor once.
-            Some(Kind::AtomicLoad | Kind::AtomicStore) if atomic::order(event.detail()) == 0 => {}
-            Some(kind) => threads.entry(thread).or_default().push(kind),
+            Some(_) if is_mark => {}
+            Some(Kind::Value) if is_after_mark => {}
+            Some(kind) => {
+                let value = if kind == Kind::Value { [event.object, event.pc] } else { [0; 2] };
+                threads.entry(thread).or_default().push((kind, event.is_comparison(), value));
+            }
         }
     }
-    let mut kinds: Vec<_> = threads.into_values().collect();
-    kinds.sort_by_key(|kinds| format!("{kinds:?}"));
-    kinds
+    let mut told: Vec<_> = threads.into_values().collect();
+    told.sort_by_key(|told| format!("{told:?}"));
+    told
 }
 
 /// Builds the program of a task in a directory of its own, as a user would.
@@ -284,7 +295,7 @@ fn check(task: &Task, tally: &Mutex<Tally>) -> Result<(), String> {
     let trace = recording::processes(&traces).pop().ok_or("no trace")?;
     let mut events = Vec::new();
     recording::read(&recording::open(&trace)?, |thread, event| events.push((thread, *event)));
-    let events = kinds(events, sees_accesses(&task.text));
+    let events = told(events, sees_accesses(&task.text));
     // At the end of a deadlock the program has no time for more.
     if events != expected.events && expected.status != 3 {
         return Err(format!("events {events:?}\nnot {:?}", expected.events));

@@ -49,7 +49,7 @@ fn branches(event: &Event) -> u64 {
 fn epochs(events: &[Event]) -> Vec<usize> {
     let mut epoch = 0;
     let mut number = |event: &Event| {
-        epoch += usize::from(!is_access(event) && event.kind() != Some(Kind::Branches));
+        epoch += usize::from(!is_access(event));
         epoch
     };
     events.iter().map(&mut number).collect()
@@ -97,6 +97,38 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
+/// Accesses of very few places, so that whole runs repeat, and seldom something else.
+fn any_repetitive_event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        60 => (0..3_u16, 0..2_u64, 0..2_u64).prop_map(|(branches, object, pc)| {
+            Event::access(Kind::Write, 0, 8, branches, HEAP + object * 8, pc)
+        }),
+        1 => proptest::sample::select(&[Kind::Branches, Kind::Acquire, Kind::Leave]).prop_map(|kind| {
+            Event::new(kind, 0, 0, LOCK, 9)
+        }),
+    ]
+}
+
+/// The pairs of accesses with no branch between them: where the epoch of each begins, and all but its branches.
+fn straight_pairs(chunks: &[impl AsRef<[Event]>], excluded: u64) -> HashSet<[([usize; 2], [u64; 3]); 2]> {
+    let mut pairs = HashSet::new();
+    let mut run = Vec::new();
+    for (chunk, events) in chunks.iter().enumerate() {
+        let events = events.as_ref();
+        for (event, epoch) in events.iter().zip(epochs(events)) {
+            if branches(event) > 0 {
+                run.clear();
+            }
+            if is_access(event) && event.pc != excluded {
+                let after = ([chunk, epoch], key(event));
+                pairs.extend(run.iter().map(|&before| [before, after]));
+                run.push(after);
+            }
+        }
+    }
+    pairs
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
@@ -125,6 +157,20 @@ proptest! {
             prop_assert!((0..at).any(|other| like(&other)) && (at + 1..events.len()).any(|other| like(&other)));
         }
         prop_assert_eq!(dropped, Dropped { repetition: (events.len() - kept.len()) as u64, ..Dropped::default() });
+    }
+
+    /// No pair is lost, and none comes to be.
+    #[test]
+    fn every_pair_without_a_branch_between_survives(
+        events in proptest::collection::vec(any_repetitive_event(), 1..300),
+        size in 20..300_usize,
+        excluded in 0..9_u64,
+    ) {
+        let chunks: Vec<&[Event]> = events.chunks(size).collect();
+        let (kept, dropped) = thinned(&chunks, &mut Thinner::new(Some(Box::new(move |pc| pc == excluded))));
+        prop_assert!(dropped.repetition > 0 || events.len() < 100 || size < 50);
+        let (all, kept) = (straight_pairs(&chunks, excluded), straight_pairs(&kept, excluded));
+        prop_assert!(all == kept, "lost {:?}, invented {:?}", all.difference(&kept).next(), kept.difference(&all).next());
     }
 
     /// Each chunk is thinned by itself; only branches are carried over, and these exactly.

@@ -1,4 +1,4 @@
-//! Whether every read saw the last write before it, in the merged order of a recording with values.
+//! Whether every read saw the last write before it, in the merged order of a recording, as far as that has values.
 //!
 //! In a program without data races it must: the merged order keeps all order that its synchronisation makes. So a read that saw
 //! something else is either part of a race, or saw what code wrote that is not instrumented, or shows that the recorded
@@ -85,6 +85,7 @@ pub struct Values {
     /// Events so far.
     time: u64,
     compared: u64,
+    has_plain: bool,
 }
 
 impl Values {
@@ -92,6 +93,12 @@ impl Values {
     #[must_use]
     pub fn compared(&self) -> u64 {
         self.compared
+    }
+
+    /// Whether a plain access came with its value: most recordings have those of atomic operations only.
+    #[must_use]
+    pub fn has_plain(&self) -> bool {
+        self.has_plain
     }
 
     /// Takes the next event of the merged order.
@@ -143,6 +150,7 @@ impl Values {
     }
 
     fn value(&mut self, thread: ThreadId, access: &Event, value: &Event) -> Option<Mismatch> {
+        self.has_plain |= access.is_plain_access();
         let wide = u128::from(value.pc) << 64 | u128::from(value.object);
         match access.kind()? {
             Kind::Read | Kind::AtomicLoad => self.read(thread, access, wide),
@@ -310,7 +318,9 @@ mod tests {
         assert_eq!(update(5, 6), None);
         assert_eq!(update(6, 7), None);
         assert!(update(5, 8).is_some());
+        assert!(!run.0.has_plain());
         assert_eq!(run.access(2, Kind::Read, 0x1000, 4, 8), None);
         assert!(run.access(2, Kind::Read, 0x1000, 4, 5).is_some());
+        assert!(run.0.has_plain());
     }
 }

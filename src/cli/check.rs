@@ -31,7 +31,7 @@ Examples:
   avmon check --show-weak            its weak findings too
   avmon check --paper                by the rules of the paper, to the letter
   avmon check -o again.log           with a log
-  avmon check --values               whether every read saw the last write (recorded with --values)
+  avmon check --values               whether every read saw the last write (best recorded with --values)
   avmon check --serial               whether the run was the same as one with its marked blocks one by one
 
 The options of the recorded run hold, unless a flag or AVMON_OPTIONS says otherwise.";
@@ -175,9 +175,15 @@ fn check_values(trace: &Trace) -> Result<bool, Failure> {
     if wrong > MOST_TOLD {
         super::print(format!("and {} more\n", wrong - MOST_TOLD).as_bytes())?;
     }
-    let reads = counted(values.compared(), "read");
+    let reads = counted(values.compared(), if values.has_plain() { "read" } else { "atomic read" });
+    if !values.has_plain() {
+        tell(
+            "warning",
+            "only the values of atomic operations were recorded; for all, record with 'avmon record --values'",
+        );
+    }
     match (values.compared(), wrong) {
-        (0, _) => tell("warning", "no value was recorded; record with 'avmon record --values'"),
+        (0, _) => drop(super::print(b"no read was compared with a write\n")?),
         (_, 0) => drop(super::print(format!("all of {reads} saw the last write\n").as_bytes())?),
         _ => drop(super::print(
             format!("{wrong} of {reads} did not see the last write: there is a data race, or code that is not instrumented wrote\n")

@@ -19,6 +19,7 @@ mod library;
 mod names;
 mod options;
 mod parent;
+mod predict;
 mod program;
 mod progress;
 mod record;
@@ -58,6 +59,7 @@ enum Command {
     Record(record::Record),
     Info(info::Info),
     Check(check::Check),
+    Predict(predict::Predict),
     Dump(dump::Dump),
     Export(export::Export),
     Report(report::Report),
@@ -145,6 +147,7 @@ impl Command {
             Command::Record(command) => command.execute(),
             Command::Info(command) => command.execute(),
             Command::Check(command) => command.execute(),
+            Command::Predict(command) => command.execute(),
             Command::Dump(command) => command.execute(),
             Command::Export(command) => command.execute(),
             Command::Report(command) => command.execute(),

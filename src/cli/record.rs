@@ -44,7 +44,7 @@ pub struct Record {
     #[arg(long)]
     all: bool,
 
-    /// Record values too, and everything. For debugging; slow
+    /// Record what plain accesses read and write too, and everything. For debugging; slow
     #[arg(long)]
     values: bool,
 

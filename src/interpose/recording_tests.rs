@@ -216,6 +216,47 @@ fn an_atomic_operation_has_its_order_and_its_value() {
 }
 
 #[test]
+fn a_successful_compare_exchange_is_told_apart_and_has_its_values_in_any_recording() {
+    let mut cell = 5u128;
+    let at = (&raw mut cell).addr() as u64;
+    let mut expected = 5u128;
+    let expected_at = (&raw mut expected).addr() as u64;
+    let events = recorded(false, |_| {
+        assert_eq!(call!(atomic::__tsan_atomic8_compare_exchange_strong, at, expected_at, 6, 5, 0; i32), 1);
+        assert_eq!(call!(atomic::__tsan_atomic16_compare_exchange_val, at, 6, 7, 4, 0; u16), 6);
+        assert_eq!(call!(atomic::__tsan_atomic32_compare_exchange_val, at, 7, 8, 2, 0; u32), 7);
+        assert_eq!(call!(atomic::__tsan_atomic64_compare_exchange_val, at, 8, 5, 0, 0; u64), 8);
+        assert_eq!(call!(atomic::__tsan_atomic128_compare_exchange_weak, at, expected_at, 9, 0, 5, 0; i32), 1);
+        assert_eq!(call!(atomic::__tsan_atomic64_exchange, at, 9, 5; u64), 9);
+        assert_eq!(call!(atomic::__tsan_atomic64_compare_exchange_val, at, 8, 5, 5, 5; u64), 9);
+    });
+    let told: Vec<_> = events.iter().map(|event| (event.kind().unwrap(), event.detail())).collect();
+    let compared = |order, log_size| (Kind::AtomicUpdate, detail(order, log_size) | event::atomic::COMPARED);
+    assert_eq!(
+        told,
+        [
+            (Kind::Read, 0),
+            compared(5, 0),
+            (Kind::Value, 0),
+            compared(4, 1),
+            (Kind::Value, 0),
+            compared(2, 2),
+            (Kind::Value, 0),
+            compared(0, 3),
+            (Kind::Value, 0),
+            (Kind::Read, 0),
+            compared(5, 4),
+            (Kind::AtomicUpdate, detail(5, 3)),
+            (Kind::Value, 0),
+            (Kind::AtomicLoad, detail(5, 3) | event::atomic::COMPARED),
+            (Kind::Value, 0),
+        ]
+    );
+    let value = |index: usize| (events[index].object, events[index].pc);
+    assert_eq!([2, 4, 6, 8, 12, 14].map(value), [(6, 5), (7, 6), (8, 7), (5, 8), (9, 9), (9, 0)]);
+}
+
+#[test]
 fn a_written_value_is_told_before_the_next_event() {
     let cell = [AtomicU64::new(1), AtomicU64::new(2)];
     let at = cell.as_ptr().addr();

@@ -18,12 +18,12 @@ pub struct Bounds {
     pub apart: usize,
     /// Pairs of the same two code locations.
     pub alike: usize,
-    /// Whether two accesses in one critical section count too. Whoever respects its lock cannot come between them.
+    /// Whether both blocks may make their two accesses in one critical section each. If they respect its lock, neither comes between.
     pub same_section: bool,
 }
 
 impl Bounds {
-    /// What is near, and in two critical sections.
+    /// What is near, and in two critical sections of at least one block.
     pub const NEAR: Bounds = Bounds { apart: 8, alike: 64, same_section: false };
     /// All of a small run.
     pub const NONE: Bounds = Bounds { apart: usize::MAX, alike: usize::MAX, same_section: true };
@@ -47,6 +47,8 @@ struct Pair {
     /// Of the variable with the smaller number, and of the other.
     low: At,
     high: At,
+    /// Both lie in one critical section.
+    is_one_section: bool,
 }
 
 /// Candidates that agree in their code locations.
@@ -67,7 +69,9 @@ pub fn look_at(history: &History, blocks: Blocks, bounds: Bounds) -> FxHashMap<C
     for pairs in pairs.values() {
         for (index, one) in pairs.iter().enumerate() {
             for other in pairs[index + 1..].iter().filter(|other| other.lane != one.lane) {
-                if !conflict(history, one.low, other.low) || !conflict(history, one.high, other.high) {
+                let is_kept = bounds.same_section || !(one.is_one_section && other.is_one_section);
+                let do_conflict = conflict(history, one.low, other.low) && conflict(history, one.high, other.high);
+                if !is_kept || !do_conflict {
                     continue;
                 }
                 for crossing in [
@@ -134,7 +138,7 @@ fn collect(
         for before in recent.iter().rev() {
             let earlier = history.step(before.at);
             let is_one_section = section != NONE && before.section == section;
-            if earlier.object == step.object || is_one_section && !bounds.same_section {
+            if earlier.object == step.object {
                 continue;
             }
             let Some(block) = blocks.around(history, before.at, at) else { break };
@@ -147,7 +151,7 @@ fn collect(
             if known.len() < bounds.alike && known.insert((lane as Lane, variables.0, variables.1))
                 || bounds.alike == usize::MAX
             {
-                pairs.entry(variables).or_default().push(Pair { lane: lane as Lane, low, high });
+                pairs.entry(variables).or_default().push(Pair { lane: lane as Lane, low, high, is_one_section });
             }
         }
         recent.push_back(Recent { at, section });

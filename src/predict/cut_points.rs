@@ -44,36 +44,53 @@ pub struct Class {
     pub first: u32,
     pub culprit: u32,
     pub second: u32,
+    spot: Spot,
+    /// Where the culprit's function was called.
+    called_at: u64,
 }
 
-/// The candidates of each class, the nearest first.
+/// A block, and where in it two accesses happen: the same functions may be called from many.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+struct Spot {
+    block: u64,
+    first: u64,
+    second: u64,
+}
+
+/// Candidates of one class.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Alike {
+    /// Some of them, the nearest first.
+    pub nearest: Vec<Triple>,
+    pub count: u64,
+}
+
+impl Alike {
+    fn add(&mut self, triple: Triple) {
+        let place = self.nearest.partition_point(|other| (other.distance(), *other) < (triple.distance(), triple));
+        if place < MOST_ALIKE && self.nearest.get(place) != Some(&triple) {
+            self.nearest.insert(place, triple);
+            self.nearest.truncate(MOST_ALIKE);
+        }
+    }
+}
+
+/// What was found.
 #[derive(Default)]
 pub struct Candidates {
-    pub classes: FxHashMap<Class, Vec<Triple>>,
-    /// All that were looked at.
-    pub seen: u64,
+    pub classes: FxHashMap<Class, Alike>,
     /// Code locations that were too many.
     pub left_out: u64,
 }
 
 impl Candidates {
-    fn add(&mut self, class: Class, triple: Triple) {
-        let known = self.classes.entry(class).or_default();
-        let place = known.partition_point(|other| (other.distance(), *other) < (triple.distance(), triple));
-        if place < MOST_ALIKE && known.get(place) != Some(&triple) {
-            known.insert(place, triple);
-            known.truncate(MOST_ALIKE);
-        }
-    }
-
     /// Takes over what was found of other variables.
     pub fn merge(&mut self, other: Candidates) {
-        self.seen += other.seen;
         self.left_out += other.left_out;
-        for (class, triples) in other.classes {
-            for triple in triples {
-                self.add(class, triple);
-            }
+        for (class, alike) in other.classes {
+            let known = self.classes.entry(class).or_default();
+            known.count += alike.count;
+            alike.nearest.into_iter().for_each(|triple| known.add(triple));
         }
     }
 }
@@ -85,6 +102,7 @@ struct Place {
     code: u32,
     op: Op,
     hold: u32,
+    called_at: u64,
 }
 
 /// Two neighbouring accesses of a thread.
@@ -100,6 +118,9 @@ struct PairPlace {
     second: Place,
     /// Only writes are meant: the culprit reads.
     of_writes: bool,
+    spot: Spot,
+    /// At some point between them no lock is held.
+    is_open: bool,
 }
 
 /// What is a transaction.
@@ -186,7 +207,23 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn place(&self, at: At) -> Place {
         let step = self.history.step(at);
-        Place { lane: step.lane, code: step.code, op: step.op, hold: step.hold }
+        let called_at = self.history.frames.get(step.frame).transaction.map_or(0, |frame| frame.opened_at());
+        Place { lane: step.lane, code: step.code, op: step.op, hold: step.hold, called_at }
+    }
+
+    fn spot(&self, block: u32, first: At, second: At) -> Spot {
+        let frames = &self.history.frames;
+        let location = |at: At| frames.location(self.history.step(at).frame, block, self.history.pc(at));
+        Spot { block: frames.code(block), first: location(first), second: location(second) }
+    }
+
+    /// Whether at some point between two accesses of a thread it holds no lock.
+    fn is_open(&self, first: At, second: At) -> bool {
+        // The locks at a point are told by the step after it.
+        let steps = self.history.from(first)[1..].iter().take_while(|&&at| at <= second);
+        self.history.step(first).hold == Holds::NOTHING
+            || self.history.step(second).hold == Holds::NOTHING
+            || steps.into_iter().any(|&at| self.history.step(at).hold == Holds::NOTHING)
     }
 
     /// An access as the culprit of the pairs before it.
@@ -201,11 +238,18 @@ impl Walk<'_> {
 
     /// Two accesses, and the culprits before the second.
     fn pair(&mut self, first: At, second: At, of_writes: bool) {
-        if first == NONE || self.blocks.around(self.history, first, second).is_none() {
+        if first == NONE {
             return;
         }
-        let (of, pair) =
-            (PairPlace { first: self.place(first), second: self.place(second), of_writes }, Pair { first, second });
+        let Some(block) = self.blocks.around(self.history, first, second) else { return };
+        let pair = Pair { first, second };
+        let of = PairPlace {
+            first: self.place(first),
+            second: self.place(second),
+            of_writes,
+            spot: self.spot(block, first, second),
+            is_open: self.is_open(first, second),
+        };
         for index in 0..self.singles.all.len() {
             let (place, at) = self.singles.all[index];
             self.candidate(of, pair, place, at);
@@ -225,23 +269,26 @@ impl Walk<'_> {
         if patterns.peek().is_none() || !self.can_come_between(of, pair, place) {
             return;
         }
-        self.into.seen += 1;
         for pattern in patterns {
-            let class = Class { pattern, first: of.first.code, culprit: place.code, second: of.second.code };
-            self.into.add(class, Triple { first: pair.first, culprit, second: pair.second });
+            let class = Class {
+                pattern,
+                first: of.first.code,
+                culprit: place.code,
+                second: of.second.code,
+                spot: of.spot,
+                called_at: place.called_at,
+            };
+            let alike = self.into.classes.entry(class).or_default();
+            alike.count += 1;
+            alike.add(Triple { first: pair.first, culprit, second: pair.second });
         }
     }
 
     fn can_come_between(&self, of: PairPlace, pair: Pair, culprit: Place) -> bool {
-        let holds = &self.history.holds;
-        if culprit.hold == Holds::NOTHING || of.first.hold == Holds::NOTHING || of.second.hold == Holds::NOTHING {
+        if of.is_open || culprit.hold == Holds::NOTHING {
             return true;
         }
-        // The locks at a point are told by the step after it.
-        let steps = self.history.from(pair.first);
-        steps[1..]
-            .iter()
-            .take_while(|&&at| at <= pair.second)
-            .any(|&at| holds.are_compatible(self.history.step(at).hold, culprit.hold))
+        let mut steps = self.history.from(pair.first)[1..].iter().take_while(|&&at| at <= pair.second);
+        steps.any(|&at| self.history.holds.are_compatible(self.history.step(at).hold, culprit.hold))
     }
 }

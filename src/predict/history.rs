@@ -39,8 +39,10 @@ pub enum Op {
     Store,
     /// Reads and writes in one.
     Update,
-    /// An update that happened because it read what it expected.
+    /// A compare-exchange that succeeded: an update, because it read what it expected.
     Exchange,
+    /// One that failed: only a load, because it did not.
+    Attempt,
     /// The memory of the variable is freed.
     Free,
     Acquire,
@@ -66,12 +68,18 @@ impl Op {
 
     #[must_use]
     pub const fn reads(self) -> bool {
-        matches!(self, Op::Read | Op::Load | Op::Update | Op::Exchange)
+        matches!(self, Op::Read | Op::Load | Op::Update | Op::Exchange | Op::Attempt)
     }
 
     #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Op::Write | Op::Store | Op::Update | Op::Exchange | Op::Free)
+    }
+
+    /// Whether it is what it is only because of what it read.
+    #[must_use]
+    pub const fn compares(self) -> bool {
+        matches!(self, Op::Exchange | Op::Attempt)
     }
 }
 
@@ -138,6 +146,12 @@ impl History {
     #[must_use]
     pub fn pc(&self, at: At) -> u64 {
         self.codes[self.step(at).code as usize]
+    }
+
+    /// All code locations: what [`Step::code`] counts.
+    #[must_use]
+    pub fn codes(&self) -> &[u64] {
+        &self.codes
     }
 
     #[must_use]

@@ -4,6 +4,7 @@
 //! trace ─ history ─ candidates (cut points, crossings, witnesses) ─ search: is there an order, and which? ─ predictions
 //! ```
 
+pub mod analyse;
 pub mod crossings;
 pub mod cut_points;
 pub mod decide;

@@ -34,6 +34,6 @@ pub struct Prediction {
     pub block: u32,
     /// The violating order.
     pub order: Order,
-    /// Orders of the same code locations that were predicted too.
-    pub repeats: u64,
+    /// Candidates of the same code locations, this one included.
+    pub alike: u64,
 }

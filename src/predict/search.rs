@@ -6,8 +6,8 @@
 //! else. After the *last* step of a thread nothing depends on what it saw. And a read of a variable that the goal is about may do so as
 //! long as its thread comes to no branch: the goal is about exactly such reads, and the address of what follows, which
 //! is that variable again, does not come from it. What such a thread writes is not what it wrote in the run; if it writes to anything but
-//! the goal's variables, nobody knows where, and no read can be relied on any more. A compare-exchange that succeeded always has to see what it
-//! expected.
+//! the goal's variables, nobody knows where, and no read can be relied on any more. A compare-exchange always has to see what it
+//! saw.
 //!
 //! **Where it begins.** All steps before some place happen as in the run. That place is tried near the goal first, and then further back; only if
 //! nothing is fixed and every possibility was tried is the answer that there is no such order, unless the goal

@@ -1,4 +1,5 @@
-//! What a recording adds to the monitor's events: every access, exact function frames, the time, and values.
+//! What a recording adds to the monitor's events: every access, exact function frames, the time, values of atomics and, if asked
+//! for, of all accesses.
 //!
 //! The switch is a variable of the shim, so that the hooks in C look at it with one load. Accesses and frames are appended there
 //! (`shim/access.c`, `shim/thread.c`); what follows is for those that cannot simply be appended. A thread's `owes` tells them
@@ -21,7 +22,7 @@ unsafe extern "C" {
     static avmon_recording: AtomicU32;
 }
 
-/// Whether everything is recorded: 0 for no, 1 for yes, 2 with values.
+/// Whether everything is recorded: 0 for no, 1 for yes, 2 with the values of plain accesses.
 #[inline(always)]
 #[must_use]
 pub fn recording() -> u32 {
@@ -146,7 +147,7 @@ pub extern "C" fn atomic(address: u64, pc: u64, operate: impl FnOnce() -> Operat
 unsafe fn has_or_makes_room(t: *mut Tls) -> bool {
     // SAFETY: the caller shut the gate.
     unsafe {
-        if has_values() && Chunk::<EVENTS>::is_almost_full((*t).chunk) {
+        if Chunk::<EVENTS>::is_almost_full((*t).chunk) {
             put(t, Kind::Branches, 0, 0, 0, 0);
         }
         Chunk::<EVENTS>::has_room((*t).chunk) || make_room(t)
@@ -162,6 +163,8 @@ unsafe fn tell_branches(t: *mut Tls) -> bool {
     }
 }
 
+/// The values of an operation are at hand, and those who look at the trace later need them: whether a compare-exchange would still
+/// succeed.
 unsafe fn tell_operation(t: *mut Tls, operation: &Operation) {
     let halves = |value: u128| (value as u64, (value >> 64) as u64);
     let is_wide = crate::event::atomic::size(operation.detail) > 8;
@@ -170,10 +173,8 @@ unsafe fn tell_operation(t: *mut Tls, operation: &Operation) {
         Kind::AtomicUpdate => (operation.new as u64, operation.old as u64),
         _ => halves(operation.new),
     };
-    if has_values() {
-        // SAFETY: the caller shut the gate.
-        unsafe { put(t, Kind::Value, 0, 0, object, pc) };
-    }
+    // SAFETY: the caller shut the gate.
+    unsafe { put(t, Kind::Value, 0, 0, object, pc) };
 }
 
 // ---- memory -------------------------------------------------------------------------------------------------------
@@ -222,10 +223,11 @@ pub(super) unsafe fn tell_stack(t: *mut Tls, bounds: Option<Range<u64>>) {
     }
 }
 
-/// The stack ends with its thread.
+/// The stack ends with its thread. No access comes any more that could tell the last branches.
 pub(super) unsafe fn tell_end_of_stack(t: *mut Tls) {
     // SAFETY: the caller shut the gate.
     unsafe {
+        tell_branches(t);
         let stack = std::mem::take(&mut (*t).stack);
         if stack != 0 {
             put(t, Kind::Free, 0, 0, stack, 0);

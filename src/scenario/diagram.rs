@@ -69,7 +69,7 @@ impl Painter<'_> {
         let place = taken.place;
         match taken.effect {
             Effect::Began => return self.begun.push(place),
-            Effect::Finished => return,
+            Effect::Branched(_) | Effect::Finished => return,
             _ => {}
         }
         for begin in self.begun.extract_if(.., |begin| begin.thread == place.thread).collect::<Vec<_>>() {

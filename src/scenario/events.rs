@@ -1,10 +1,11 @@
-//! A run as the events that the monitor would see: what the analyses take.
+//! A run as the events that a recording of it would have: what the analyses take.
 //!
 //! Thread 0 is a `main` of which the scenario does not speak: it creates the threads that nobody forks, and joins those that nobody
-//! joins. Every event carries the [`Place`] of its step as code location.
+//! joins. Every event carries the [`Place`] of its step as code location. Every access tells the decisions since the thread's access
+//! before it, and every atomic one its values, as the recorder does.
 
 use super::machine::{Effect, Machine, Taken};
-use super::program::Place;
+use super::program::{Operation, Place, Update};
 use super::run::Run;
 use super::tree::{ObjectId, ThreadIndex};
 use crate::event::{Event, Kind, Mode, RESUMED, STRIPES, ThreadId, atomic};
@@ -43,6 +44,8 @@ const MAIN: ThreadId = 0;
 struct Recorder {
     events: Vec<(ThreadId, Event)>,
     numbers: Vec<u64>,
+    /// For each thread, the decisions since its last access.
+    branches: Vec<u32>,
     thread: ThreadId,
     pc: u64,
 }
@@ -58,8 +61,28 @@ impl Recorder {
         self.events.push((self.thread, Event::new(kind, detail, number, object, self.pc)));
     }
 
+    fn take_branches(&mut self) -> u32 {
+        std::mem::take(&mut self.branches[self.thread as usize])
+    }
+
+    fn tell_branches(&mut self) {
+        let branches = self.take_branches();
+        if branches > 0 {
+            self.events.push((self.thread, Event::new(Kind::Branches, 0, branches.into(), 0, 0)));
+        }
+    }
+
     fn access(&mut self, kind: Kind, variable: ObjectId) {
-        self.events.push((self.thread, Event::access(kind, 0, SIZE, 0, address_of(variable), self.pc)));
+        let branches = u16::try_from(self.take_branches()).unwrap_or(u16::MAX);
+        self.events.push((self.thread, Event::access(kind, 0, SIZE, branches, address_of(variable), self.pc)));
+    }
+
+    fn atomic(&mut self, kind: Kind, compared: bool, variable: ObjectId, [before, after]: [i64; 2]) {
+        self.tell_branches();
+        let mark = if compared { atomic::COMPARED } else { 0 };
+        self.add(kind, SEQ_CST | mark, address_of(variable));
+        let old = if kind == Kind::AtomicUpdate { before as u64 } else { 0 };
+        self.events.push((self.thread, Event::new(Kind::Value, 0, 0, after as u64, old)));
     }
 
     fn fork(&mut self, child: ThreadIndex) {
@@ -80,7 +103,13 @@ impl Machine<'_> {
     /// The events of a run, in its order.
     #[must_use]
     pub fn events(&self, run: &Run) -> Vec<(ThreadId, Event)> {
-        let mut recorder = Recorder { events: Vec::new(), numbers: vec![0; STRIPES], thread: MAIN, pc: 0 };
+        let mut recorder = Recorder {
+            events: Vec::new(),
+            numbers: vec![0; STRIPES],
+            branches: vec![0; self.program.threads.len() + 1],
+            thread: MAIN,
+            pc: 0,
+        };
         let threads = 0..self.program.threads.len();
         for thread in threads.clone().filter(|&thread| self.program.parents[thread].is_none()) {
             recorder.fork(thread);
@@ -98,6 +127,10 @@ impl Machine<'_> {
         recorder.events
     }
 
+    fn compares(&self, taken: &Taken) -> bool {
+        matches!(self.program.at(taken.place).operation, Operation::Update { update: Update::Exchange(..), .. })
+    }
+
     fn record(&self, taken: &Taken, to: &mut Recorder) {
         to.thread = id_of(taken.place.thread as usize);
         to.pc = pc_of(taken.place);
@@ -109,9 +142,10 @@ impl Machine<'_> {
             Effect::Refused(object) => to.add(Kind::Refused, 0, address_of(object)),
             Effect::Read(variable) if is_plain(variable) => to.access(Kind::Read, variable),
             Effect::Wrote(variable) if is_plain(variable) => to.access(Kind::Write, variable),
-            Effect::Read(variable) => to.add(Kind::AtomicLoad, SEQ_CST, address_of(variable)),
-            Effect::Wrote(variable) => to.add(Kind::AtomicStore, SEQ_CST, address_of(variable)),
-            Effect::Updated(variable) => to.add(Kind::AtomicUpdate, SEQ_CST, address_of(variable)),
+            Effect::Read(variable) => to.atomic(Kind::AtomicLoad, self.compares(taken), variable, taken.values),
+            Effect::Wrote(variable) => to.atomic(Kind::AtomicStore, false, variable, taken.values),
+            Effect::Updated(variable) => to.atomic(Kind::AtomicUpdate, self.compares(taken), variable, taken.values),
+            Effect::Branched(times) => to.branches[to.thread as usize] += times,
             Effect::Forked(child) => to.fork(child),
             Effect::Joined(child) => to.join(child),
             Effect::Slept { lock, .. } => to.add(Kind::Release, mode(false), address_of(lock)),
@@ -130,8 +164,82 @@ impl Machine<'_> {
             Effect::TookUnit(semaphore) => to.add(Kind::Await, 0, address_of(semaphore)),
             Effect::Began => to.add(Kind::BlockBegin, 0, 0),
             Effect::Ended => to.add(Kind::BlockEnd, 0, 0),
-            Effect::Finished => to.add(Kind::End, 0, to.thread.into()),
+            Effect::Finished => {
+                to.tell_branches();
+                to.add(Kind::End, 0, to.thread.into());
+            }
             Effect::AssertionFailed | Effect::Stopped(_) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::parse;
+    use crate::scenario::program::Program;
+
+    #[test]
+    fn accesses_tell_the_decisions_before_them_and_atomics_their_values() {
+        let text = "\
+var x
+atomic a = 5
+lock m
+t1: r = cas a 5 7
+    if r {
+        wr x 1
+    }
+    while r < 3 max 9 {
+        r = r + 1
+    }
+    acq m
+    rel m
+    f = cas a 5 8
+    assert f == 0
+    store a -1
+    if f {
+        wr x 2
+    }
+    if f {
+        wr x 3
+    }
+    rd x
+    o = add a 2
+";
+        let scenario = parse(text).unwrap_or_else(|errors| panic!("{}", errors.render("text", text)));
+        let program = Program::new(&scenario);
+        let machine = Machine::new(&program);
+        let events = machine.events(&machine.run_as_written());
+        let told: Vec<_> = events
+            .iter()
+            .filter(|(thread, _)| *thread == id_of(0))
+            .map(|(_, event)| match event.kind().unwrap() {
+                kind @ (Kind::Read | Kind::Write) => (kind, u64::from(event.branches()), 0),
+                kind @ Kind::Branches => (kind, event.number(), 0),
+                kind @ Kind::Value => (kind, event.object, event.pc),
+                kind => (kind, u64::from(event.is_comparison()), 0),
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Kind::Start, 0, 0),
+                (Kind::AtomicUpdate, 1, 0),
+                (Kind::Value, 7, 5),
+                (Kind::Write, 1, 0),
+                // The loop was looked at three times. The lock says nothing about it.
+                (Kind::Acquire, 0, 0),
+                (Kind::Release, 0, 0),
+                (Kind::Branches, 3, 0),
+                (Kind::AtomicLoad, 0, 0),
+                (Kind::Value, 7, 0),
+                (Kind::AtomicStore, 0, 0),
+                (Kind::Value, u64::MAX, 0),
+                (Kind::Read, 2, 0),
+                (Kind::AtomicUpdate, 0, 0),
+                (Kind::Value, 1, u64::MAX),
+                (Kind::End, 0, 0),
+            ]
+        );
     }
 }

@@ -106,7 +106,7 @@ impl Facts {
     fn windows(&mut self, graph: &Graph) {
         let acquired = |operation: usize| acquired(graph.operations[operation].effect);
         let places = |at: usize| {
-            let Taken { place, effect } = graph.operations[at];
+            let Taken { place, effect, .. } = graph.operations[at];
             let is_begin = |other: &&Taken| {
                 other.place.thread == place.thread
                     && matches!((other.effect, effect),

@@ -125,7 +125,10 @@ impl Graph {
     #[must_use]
     pub fn new(log: &[Taken], strict_waits: bool) -> Graph {
         let is_seen = |taken: &&Taken| {
-            !matches!(taken.effect, Effect::Began | Effect::Ended | Effect::AssertionFailed | Effect::Stopped(_))
+            !matches!(
+                taken.effect,
+                Effect::Began | Effect::Ended | Effect::AssertionFailed | Effect::Branched(_) | Effect::Stopped(_)
+            )
         };
         let operations: Vec<Taken> = log.iter().filter(is_seen).copied().collect();
         let times = times(&operations);
@@ -244,7 +247,7 @@ fn blocks(log: &[Taken], strict_waits: bool) -> Vec<Block> {
                     blocks[block].is_open = false;
                 }
             }
-            Effect::AssertionFailed | Effect::Stopped(_) => {}
+            Effect::AssertionFailed | Effect::Branched(_) | Effect::Stopped(_) => {}
             effect => {
                 for index in &mut open[thread] {
                     if is_interference(effect) && !strict_waits {

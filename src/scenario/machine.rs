@@ -25,6 +25,15 @@ impl State {
 pub struct Taken {
     pub place: Place,
     pub effect: Effect,
+    /// Of an access, what the variable held before it and after it.
+    pub values: [i64; 2],
+}
+
+impl Taken {
+    /// What changes no variable.
+    const fn new(place: Place, effect: Effect) -> Taken {
+        Taken { place, effect, values: [0; 2] }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -67,6 +76,8 @@ pub enum Effect {
     Began,
     Ended,
     AssertionFailed,
+    /// On the way to this place, decided so often which way to go. An assertion decides nothing: the thread goes on in any case.
+    Branched(u32),
     /// The thread has come to its end; the place is behind its last instruction.
     Finished,
     /// The thread stops here for good.
@@ -269,10 +280,18 @@ impl<'p> Machine<'p> {
     pub fn step(&self, state: &mut State, thread: ThreadIndex, log: &mut Vec<Taken>) {
         let place = self.place(state, thread);
         let operation = &self.program.at(place).operation;
+        let variable = match *operation {
+            Operation::Read { variable, .. }
+            | Operation::Write { variable, .. }
+            | Operation::Update { variable, .. } => Some(variable),
+            _ => None,
+        };
+        let value = |state: &State| variable.map_or(0, |variable| self.value(state, variable));
+        let before = value(state);
         let done = self.perform(state, thread, operation, self.phase(state, thread) == phase::WOKEN);
         match done {
             Ok((effect, goes_on)) => {
-                log.push(Taken { place, effect });
+                log.push(Taken { place, effect, values: [before, value(state)] });
                 // A forked thread runs its first local steps when it is born, so that its parent's come later.
                 if let Effect::Forked(child) = effect {
                     self.begin(state, child, log);
@@ -294,7 +313,7 @@ impl<'p> Machine<'p> {
     }
 
     fn stop(&self, state: &mut State, thread: ThreadIndex, misuse: Misuse, log: &mut Vec<Taken>) {
-        log.push(Taken { place: self.place(state, thread), effect: Effect::Stopped(misuse) });
+        log.push(Taken::new(self.place(state, thread), Effect::Stopped(misuse)));
         self.thread(state, thread)[PHASE] = phase::STOPPED;
     }
 
@@ -497,28 +516,30 @@ impl<'p> Machine<'p> {
 
     /// Runs what concerns nobody else, up to the next operation that does.
     fn run_local(&self, state: &mut State, thread: ThreadIndex, log: &mut Vec<Taken>) {
+        let mut branches = 0;
         let code = &self.program.threads[thread];
         for _ in 0..MOST_LOCAL {
             let place = self.place(state, thread);
             let Some(instruction) = code.instructions.get(place.index as usize) else {
                 self.thread(state, thread)[PHASE] = phase::FINISHED;
-                return log.push(Taken { place, effect: Effect::Finished });
+                return log.push(Taken::new(place, Effect::Finished));
             };
             let registers = self.registers(state, thread);
             let mut next = place.index + 1;
             match &instruction.operation {
-                Operation::Begin => log.push(Taken { place, effect: Effect::Began }),
-                Operation::End => log.push(Taken { place, effect: Effect::Ended }),
+                Operation::Begin => log.push(Taken::new(place, Effect::Began)),
+                Operation::End => log.push(Taken::new(place, Effect::Ended)),
                 Operation::Set { register, value } => {
                     let value = value.of(registers);
                     self.set(state, thread, *register, value);
                 }
                 Operation::Assert(value) => {
                     if value.of(registers) == 0 {
-                        log.push(Taken { place, effect: Effect::AssertionFailed });
+                        log.push(Taken::new(place, Effect::AssertionFailed));
                     }
                 }
                 Operation::JumpUnless { condition, target } => {
+                    branches += 1;
                     if condition.of(registers) == 0 {
                         next = *target;
                     }
@@ -527,6 +548,7 @@ impl<'p> Machine<'p> {
                 Operation::LoopStart(count) => self.set(state, thread, code.registers + count, 0),
                 Operation::LoopTurn { count, condition, most, target } => {
                     let turns = self.threads[thread] + THREAD_WORDS + code.registers + count;
+                    branches += 1;
                     if condition.of(registers) == 0 || state.0[turns] >= i64::from(*most) {
                         next = *target;
                         state.0[turns] = 0;
@@ -534,6 +556,7 @@ impl<'p> Machine<'p> {
                         state.0[turns] += 1;
                     }
                 }
+                _ if branches > 0 => return log.push(Taken::new(place, Effect::Branched(branches))),
                 _ => return,
             }
             self.thread(state, thread)[PC] = i64::from(next);

@@ -98,7 +98,10 @@ fn simplicity(order: &[ThreadIndex]) -> (usize, usize) {
 /// a thread goes on as long as nothing that its next step needs is missing.
 fn tidy(machine: &Machine<'_>, run: &Run) -> Order {
     let is_step = |taken: &&Taken| {
-        !matches!(taken.effect, Effect::Began | Effect::Ended | Effect::AssertionFailed | Effect::Finished)
+        !matches!(
+            taken.effect,
+            Effect::Began | Effect::Ended | Effect::AssertionFailed | Effect::Branched(_) | Effect::Finished
+        )
     };
     let steps: Vec<&Taken> = run.log.iter().filter(is_step).collect();
     let needs: Vec<Vec<usize>> = (0..steps.len())

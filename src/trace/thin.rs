@@ -9,18 +9,25 @@
 //! else can touch is never one of the two, three or four conflicting accesses of a finding. Where the owner is not known (its
 //! entry was in an earlier chunk, or came without a stack pointer) the access is kept.
 //!
-//! **Repetition.** An *epoch* is a stretch without any event but plain accesses and branch counts, in one function and in
-//! one chunk. Of the accesses in it that agree in code location, kind, detail, size and address, the first and the last are
-//! kept. Take any two accesses `a` and `b` of the thread with `a` before `b`, in one epoch or in two. The first of `a`'s
-//! like is not after `a`, the last of `b`'s like is not before `b`, so these two are kept, are in the same order, and lie in
-//! the same epochs. The locks that are held, the transactions and functions that are open, and what is known of other threads
-//! change only between epochs: each ordered pair of locations is seen by every analysis in each transaction in which it was.
+//! **Repetition.** An *epoch* is a stretch of nothing but plain accesses in one chunk, and a *run* is a stretch of an epoch in which
+//! no access but the first comes after a branch. Two accesses are *alike* if they agree in code location, kind, detail, size and
+//! address. They are of one *class* if they are alike and, one by one, all accesses before them in their runs are alike. Kept are the
+//! first and the last access of each class of an epoch, and all that is before the first one in its run.
+//!
+//! - *Order.* Take any two accesses `a` and `b` of the thread with `a` before `b`, in one epoch or in two. The first of `a`'s class
+//!   is not after `a`, the last of `b`'s class is not before `b`, so these two are kept, are in the same order, and lie in the same
+//!   epochs. The locks that are held, the transactions and functions that are open, and what is known of other threads change only
+//!   between epochs: each ordered pair of locations is seen by every analysis in each transaction in which it was.
+//! - *No branch between.* If no branch lies between `a` and `b`, there are two kept accesses like them, in the same order and epochs,
+//!   with no branch between. In one epoch they are in one run. The first of `b`'s class has before it in its run an access like
+//!   `a`, and both are kept. In two epochs `a` is in the last run of its epoch, which is kept because no other comes later in that
+//!   epoch, and `b` is in the first run of its epoch, which is kept because no other comes earlier.
 //!
 //! **Excluded.** Accesses in code that the user does not want to hear about.
 //!
 //! The branches that a dropped access stood for are added to the thread's next access that is kept, so that the count between
-//! two kept accesses stays true. What is not kept is the smallest count between two locations, if that was between accesses in the
-//! middle of a repetition: who judges by it records with `trace_all`.
+//! two kept accesses stays true: where it was 0 it is 0, and nowhere else. Of larger counts between two locations the smallest may
+//! be lost, if that was between accesses in the middle of a repetition.
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -85,17 +92,25 @@ pub struct Thinner {
     /// What each rule drops of the chunk.
     excluded: EventSet,
     private: EventSet,
-    between: EventSet,
+    repeated: EventSet,
+    /// What stays though it is neither the first nor the last of its class.
+    models: EventSet,
 }
 
-/// The latest access of its like in an epoch. What is from another epoch counts as empty, and who finds somebody else in
-/// the way takes the slot over: then some more is kept.
+/// A class of repetitions in an epoch. What is from another epoch counts as empty, and who finds somebody else in the way takes
+/// the slot over: then some more is kept.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     epoch: u32,
-    /// Twice its place in the chunk, and 1 if it is not the first of its like.
-    event: u32,
+    /// Its first and its latest access, by their places in the chunk.
+    first: u32,
+    latest: u32,
+    /// The first of the class of the access before it in the run, or `START`.
+    before: u32,
 }
+
+/// Stands in front of the first access of a run.
+const START: u32 = u32::MAX;
 
 impl Thinner {
     #[must_use]
@@ -109,7 +124,8 @@ impl Thinner {
             owned: Vec::new(),
             excluded: EventSet::default(),
             private: EventSet::default(),
-            between: EventSet::default(),
+            repeated: EventSet::default(),
+            models: EventSet::default(),
         }
     }
 
@@ -120,12 +136,11 @@ impl Thinner {
     }
 
     fn judge(&mut self, thread: &mut Thread, events: &[Event]) {
-        for set in [&mut self.excluded, &mut self.private, &mut self.between] {
+        for set in [&mut self.excluded, &mut self.private, &mut self.repeated, &mut self.models] {
             set.reset(events.len());
         }
         self.owned.clear();
         self.frames.reset();
-        self.begin_epoch();
         let mut at = 0;
         while let Some(event) = events.get(at) {
             if event.is_plain_access() {
@@ -145,7 +160,7 @@ impl Thinner {
     #[inline(never)]
     fn other(&mut self, thread: &mut Thread, event: &Event) {
         match event.kind() {
-            Some(Kind::Branches) => return,
+            Some(Kind::Branches) => {}
             Some(Kind::Enter) => self.frames.enter(event, thread),
             Some(Kind::Leave) => self.frames.cut(event.depth()),
             _ => {
@@ -153,17 +168,23 @@ impl Thinner {
                 thread.see(event);
             }
         }
-        self.begin_epoch();
     }
 
-    /// Judges accesses from `start` on, up to the next event that is none; returns where that is.
+    /// Judges the epoch that begins at `start`; returns where it ends.
     fn accesses(&mut self, thread: &Thread, events: &[Event], start: usize) -> usize {
-        let Thinner { exclude, judged, seen, epoch, frames, owned, excluded, between, .. } = self;
+        self.begin_epoch();
+        let Thinner { exclude, judged, seen, epoch, frames, owned, excluded, repeated, models, .. } = self;
+        let (mut before, mut address_before) = (START, 0);
+        // What of the run up to now is no model yet.
+        let mut unkept = start as u32;
         for (at, event) in events.iter().enumerate().skip(start) {
             if !event.is_plain_access() {
                 return at;
             }
             let at = at as u32;
+            if event.branches() != 0 {
+                (before, address_before, unkept) = (START, 0, at);
+            }
             if let Some(exclude) = exclude
                 && *judged.entry(event.pc).or_insert_with(|| exclude(event.pc))
             {
@@ -176,16 +197,18 @@ impl Thinner {
                     owned.push((at, owner));
                 }
             }
-            let slot = &mut seen[slot_of(event)];
-            let mut repeats = false;
-            if slot.epoch == *epoch {
-                let before = slot.event >> 1;
-                repeats = is_like(&events[before as usize], event);
-                if repeats && slot.event & 1 == 1 {
-                    between.insert(before);
+            let slot = &mut seen[slot_of(event, address_before)];
+            if slot.epoch == *epoch && slot.before == before && is_like(&events[slot.latest as usize], event) {
+                if slot.latest != slot.first {
+                    repeated.insert(slot.latest);
                 }
+                slot.latest = at;
+            } else {
+                *slot = Seen { epoch: *epoch, first: at, latest: at, before };
+                (unkept..at).for_each(|model| models.insert(model));
+                unkept = at + 1;
             }
-            *slot = Seen { epoch: *epoch, event: at << 1 | u32::from(repeats) };
+            (before, address_before) = (slot.first, event.object);
         }
         events.len()
     }
@@ -202,12 +225,14 @@ impl Thinner {
     fn keep(&self, thread: &mut Thread, events: &[Event], out: &mut Vec<Event>) -> Dropped {
         let mut dropped = Dropped::default();
         let mut branches = thread.branches;
-        let sets = self.excluded.words.iter().zip(&self.private.words).zip(&self.between.words);
-        for (((&excluded, &private), &between), events) in sets.zip(events.chunks(EventSet::WORD)) {
+        for (word, events) in events.chunks(EventSet::WORD).enumerate() {
+            let [excluded, private, repeated, models] =
+                [&self.excluded, &self.private, &self.repeated, &self.models].map(|set| set.words[word]);
+            let repeated = repeated & !models;
             dropped.excluded += u64::from(excluded.count_ones());
             dropped.stack += u64::from(private.count_ones());
-            dropped.repetition += u64::from((between & !private).count_ones());
-            let gone = excluded | private | between;
+            dropped.repetition += u64::from((repeated & !private).count_ones());
+            let gone = excluded | private | repeated;
             if gone == 0 && branches == 0 {
                 out.extend_from_slice(events);
                 continue;
@@ -258,8 +283,10 @@ fn is_like(one: &Event, other: &Event) -> bool {
 }
 
 #[inline(always)]
-fn slot_of(event: &Event) -> usize {
-    let mixed = (event.object ^ event.pc.rotate_left(24)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+fn slot_of(event: &Event, address_before: u64) -> usize {
+    // By the address before it and not by the class: nothing has to wait for the slot of the access before.
+    let mixed = event.object ^ event.pc.rotate_left(24) ^ address_before.rotate_left(40);
+    let mixed = mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (mixed >> (64 - SLOTS.trailing_zeros())) as usize
 }
 

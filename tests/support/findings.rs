@@ -21,6 +21,16 @@ impl Finding {
         self.text("/kind")
     }
 
+    pub fn rung(&self) -> &str {
+        self.text("/rung")
+    }
+
+    /// The addresses of the variables that a finding over data is about.
+    pub fn variables(&self) -> Vec<&str> {
+        let variables = self.0.pointer("/variables").and_then(Value::as_array).into_iter().flatten();
+        variables.filter_map(|variable| variable["address"].as_str()).collect()
+    }
+
     /// The function or label of the block, without parameters.
     pub fn block(&self) -> &str {
         without_parameters(self.text("/block/name"))
@@ -94,9 +104,14 @@ pub fn show(findings: &[Finding]) -> String {
 /// Checks that the acquires of `finding` are at the lines that the source marks with `/* first */`, `/* second */` and
 /// `/* culprit */`. A source without marks makes no statement.
 pub fn check_marks(finding: &Finding, source: &Path) -> Result<(), String> {
+    check_marks_of(&["first", "second", "culprit"], finding, source)
+}
+
+/// The same for some of the three.
+pub fn check_marks_of(three: &[&str], finding: &Finding, source: &Path) -> Result<(), String> {
     let text = std::fs::read_to_string(source).map_err(|error| error.to_string())?;
     let file = source.file_name().and_then(|name| name.to_str()).unwrap_or("");
-    for acquire in ["first", "second", "culprit"] {
+    for acquire in three {
         let mark = format!("/* {acquire} */");
         let marked: Vec<u64> = (1..).zip(text.lines()).filter(|(_, l)| l.contains(&mark)).map(|(n, _)| n).collect();
         let seen = finding.lines(acquire, file);

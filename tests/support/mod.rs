@@ -8,6 +8,7 @@ pub mod case;
 pub mod directives;
 pub mod findings;
 pub mod packages;
+pub mod prediction;
 pub mod recording;
 pub mod run;
 pub mod server;

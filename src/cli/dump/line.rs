@@ -85,7 +85,8 @@ fn details(kind: Kind, event: &Event) -> String {
         }
         Kind::AtomicLoad | Kind::AtomicStore | Kind::AtomicUpdate => {
             let fenced = if detail & atomic::FENCED != 0 { " fenced" } else { "" };
-            format!("size={} {}{fenced}", event.size(), order())
+            let compared = if event.is_comparison() { " compared" } else { "" };
+            format!("size={} {}{fenced}{compared}", event.size(), order())
         }
         Kind::Fence => order().to_owned(),
         Kind::Acquire if event.is_resumption() => "resumed".to_owned(),
@@ -143,6 +144,7 @@ mod tests {
             let event = match kind {
                 Kind::Read => Event::access(*kind, access::VOLATILE | access::RANGE, 12, 3, 0x40, 0x91),
                 Kind::AtomicStore => Event::new(*kind, atomic::detail(3, 2) | atomic::FENCED, 1, 0x40, 0x91),
+                Kind::AtomicUpdate => Event::new(*kind, atomic::detail(5, 4) | atomic::COMPARED, 1, 0x40, 0x91),
                 Kind::Name => Event::new(*kind, 0, 2, u64::from_le_bytes(*b"worker-1"), 0),
                 _ => Event::new(*kind, 0, 7, 0x40, 0x91),
             };
@@ -156,6 +158,7 @@ mod tests {
             "        13  T1    start         T64                      -                        0x91",
             "        17  T1    read          0x40                     size=12 volatile range branches=3 0x90",
             "        20  T1    atomic_store  0x40                     size=4 release fenced    0x90",
+            "        21  T1    atomic_update 0x40                     size=16 seq_cst compared 0x90",
             "        25  T1    extent        -                        bytes=7                  -",
             "        28  T1    name          T2                       'worker-1'               -",
         ] {

@@ -158,11 +158,13 @@ macro_rules! width {
                         let cell = unsafe { $atomic::from_ptr(address) };
                         match cell.compare_exchange(expected, new, Ordering::SeqCst, Ordering::SeqCst) {
                             Ok(old) => {
+                                let detail = detail | event::atomic::COMPARED;
                                 let (old, new) = (old.into(), new.into());
                                 (order, Operation { kind: Kind::AtomicUpdate, detail, old, new })
                             }
                             Err(old) => {
-                                let (detail, old) = (failure.detail(BYTES), u128::from(old));
+                                let detail = failure.detail(BYTES) | event::atomic::COMPARED;
+                                let old = u128::from(old);
                                 (failure, Operation { kind: Kind::AtomicLoad, detail, old, new: old })
                             }
                         }

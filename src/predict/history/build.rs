@@ -40,9 +40,12 @@ struct Held {
 struct Thread {
     frames: OpenFrames,
     holding: Holding,
-    /// Since its last access.
-    branches: u32,
-    /// Steps since then that are no accesses: how many branches lay before them is told by the next access.
+    /// Basic blocks that it entered since its last access, and functions: each of those begins with a block that no branch led to.
+    blocks: u32,
+    functions: u32,
+    /// Branches since the last access that became a step.
+    branches: u8,
+    /// Steps since the last access that are no accesses: how many branches lay before them is told by the next access.
     unsure: Vec<At>,
     /// The last access, if it was of one variable: what its value belongs to.
     valued: At,
@@ -103,14 +106,19 @@ impl<'a> Builder<'a> {
         let Some(lane) = self.lane(thread) else { return };
         let object = event.object;
         match kind {
-            Kind::Enter => self.state[lane as usize].frames.enter(event),
+            Kind::Enter => {
+                let state = &mut self.state[lane as usize];
+                state.functions += 1;
+                state.frames.enter(event);
+            }
             Kind::Leave => self.state[lane as usize].frames.cut(event.depth()),
             Kind::BlockBegin => self.state[lane as usize].frames.begin(event),
             Kind::BlockEnd => self.state[lane as usize].frames.end(),
             Kind::Interfere if !self.config.strict_waits => self.state[lane as usize].frames.interfere(),
-            Kind::Branches => self.state[lane as usize].branches += event.number().min(u64::from(UNKNOWN)) as u32,
+            Kind::Branches => self.state[lane as usize].blocks += event.number().min(u64::from(u16::MAX)) as u32,
             Kind::Read => self.access(lane, event, Op::Read),
             Kind::Write => self.access(lane, event, Op::Write),
+            Kind::AtomicLoad if event.is_comparison() => self.access(lane, event, Op::Attempt),
             Kind::AtomicLoad => self.access(lane, event, Op::Load),
             Kind::AtomicStore => self.access(lane, event, Op::Store),
             Kind::AtomicUpdate if event.is_comparison() => self.access(lane, event, Op::Exchange),
@@ -149,6 +157,7 @@ impl<'a> Builder<'a> {
             Kind::End => {
                 let at = self.add(lane, Op::End, NONE, NONE, event.pc);
                 self.ends.insert(thread, at);
+                self.tell_branches(lane);
             }
             Kind::Join => {
                 let end = self.ends.get(&(object as ThreadId)).copied().unwrap_or(NONE);
@@ -196,7 +205,7 @@ impl<'a> Builder<'a> {
         let frame = thread.frames.current(&mut history.frames);
         let hold = thread.holding.number(&mut history.holds);
         let branches = if op.is_access() {
-            std::mem::take(&mut thread.branches).min(u32::from(UNKNOWN)) as u8
+            std::mem::take(&mut thread.branches)
         } else {
             thread.unsure.push(at);
             UNKNOWN
@@ -206,6 +215,17 @@ impl<'a> Builder<'a> {
         at
     }
 
+    /// An access, or the end of the thread, tells how many branches there were since the last access.
+    fn tell_branches(&mut self, lane: Lane) {
+        let thread = &mut self.state[lane as usize];
+        let blocks = std::mem::take(&mut thread.blocks);
+        let branches = blocks.saturating_sub(std::mem::take(&mut thread.functions)).min(u32::from(UNKNOWN)) as u8;
+        thread.branches = thread.branches.saturating_add(branches);
+        for at in thread.unsure.drain(..) {
+            self.history.steps[at as usize].branches = branches;
+        }
+    }
+
     fn comes_after(&mut self, at: At, before: Vec<At>) {
         if !before.is_empty() {
             self.history.after.entry(at).or_default().extend(before);
@@ -213,13 +233,9 @@ impl<'a> Builder<'a> {
     }
 
     fn access(&mut self, lane: Lane, event: &Event, op: Op) {
-        let thread = &mut self.state[lane as usize];
-        let branches = u32::from(event.branches()) + thread.branches;
-        thread.branches = branches;
-        for at in thread.unsure.drain(..) {
-            self.history.steps[at as usize].branches = branches.min(u32::from(UNKNOWN)) as u8;
-        }
-        thread.valued = NONE;
+        self.state[lane as usize].blocks += u32::from(event.branches());
+        self.tell_branches(lane);
+        self.state[lane as usize].valued = NONE;
         let survey = self.survey;
         let mut pieces = 0;
         let _ = survey.cuts.variables::<()>(event.object, event.size(), |piece| {

@@ -56,6 +56,28 @@ impl Frames {
         (a != NONE).then_some(a)
     }
 
+    /// Where in `block` a step at `pc` in `frame` happens: at the call there that leads to it, or at `pc` itself.
+    #[must_use]
+    pub fn location(&self, mut frame: u32, block: u32, pc: u64) -> u64 {
+        let mut location = pc;
+        while frame != block && frame != NONE {
+            let it = &self.0[frame as usize];
+            location = it.transaction.map_or(pc, |transaction| transaction.opened_at());
+            frame = it.parent;
+        }
+        location
+    }
+
+    /// What tells one piece of code from another: the function or the mark of a frame.
+    #[must_use]
+    pub fn code(&self, frame: u32) -> u64 {
+        match self.0[frame as usize].transaction {
+            Some(Transaction::Function { inside, .. }) => inside,
+            Some(Transaction::Block { pc, .. } | Transaction::Section { pc, .. }) => pc,
+            None => 0,
+        }
+    }
+
     /// The innermost marked block around an invocation, itself included.
     #[must_use]
     pub fn block(&self, mut frame: u32) -> Option<u32> {

@@ -131,7 +131,7 @@ impl Closure {
                     }
                     stays
                 });
-                if here.op == Op::Exchange {
+                if here.op.compares() {
                     work.extend(must_see(history, goal, at));
                 } else if here.op.reads() {
                     free.push(at);

@@ -200,7 +200,7 @@ impl<'a> State<'a> {
             return Some(astray);
         }
         match step.op {
-            Op::Exchange => None,
+            op if op.compares() => None,
             _ if self.goal.variables.contains(&step.object) => Some(Astray::UntilBranch),
             _ => self.is_of_goal(at).then_some(Astray::Lost),
         }

@@ -1,0 +1,246 @@
+//! All predictions of a run, on all cores. The result is the same however many there are, unless it was broken off.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use rustc_hash::FxHashSet;
+
+use super::crossings::{self, Bounds, Crossing};
+use super::cut_points::{self, Alike, Blocks, Candidates, Triple};
+use super::decide::{self, Decision};
+use super::filter::Reason;
+use super::history::{At, History, Lane};
+use super::prediction::{Prediction, Shape, Steps};
+use super::search::Budget;
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub cut_points: bool,
+    pub crossings: bool,
+    pub blocks: Blocks,
+    pub bounds: Bounds,
+    /// Judges reads as the published filter does.
+    pub paper: bool,
+    pub budget: Budget,
+    pub jobs: usize,
+    pub selection: Selection,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            cut_points: true,
+            crossings: true,
+            blocks: Blocks::All,
+            bounds: Bounds::NEAR,
+            paper: false,
+            budget: Budget::default(),
+            jobs: 1,
+            selection: Selection::default(),
+        }
+    }
+}
+
+/// What a candidate has to be about; what is not said may be anything.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// One of its variables.
+    pub variables: Option<FxHashSet<u32>>,
+    /// One of its threads.
+    pub lanes: Option<FxHashSet<Lane>>,
+    /// One of its code locations.
+    pub codes: Option<FxHashSet<u32>>,
+}
+
+impl Selection {
+    fn allows(&self, history: &History, steps: &Steps) -> bool {
+        let all = [steps.first, steps.culprit, steps.culprit_too, steps.second].map(|at| history.step(at));
+        self.variables.as_ref().is_none_or(|wanted| all.iter().any(|step| wanted.contains(&step.object)))
+            && self.lanes.as_ref().is_none_or(|wanted| all.iter().any(|step| wanted.contains(&step.lane)))
+            && self.codes.as_ref().is_none_or(|wanted| all.iter().any(|step| wanted.contains(&step.code)))
+    }
+}
+
+/// Who watches: may break the work off, and is told how far it is.
+pub struct Watch<'a> {
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// So many of so many candidates are decided.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+/// A candidate that locks and waits would allow.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Filtered {
+    pub shape: Shape,
+    pub steps: Steps,
+    pub reason: Reason,
+}
+
+/// What was found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    pub predictions: Vec<Prediction>,
+    pub filtered: Vec<Filtered>,
+    /// Groups of candidates with the same code locations.
+    pub classes: usize,
+    /// Those that would have cost more than they may.
+    pub undecided: usize,
+    /// Those that nobody came to before the work was broken off.
+    pub unexamined: usize,
+    /// Code locations of a variable that were too many to be told apart.
+    pub left_out: u64,
+}
+
+/// One class of candidates, to be tried in this order until one is predicted.
+struct Class {
+    shape: Shape,
+    candidates: Vec<Steps>,
+    count: u64,
+}
+
+enum Decided {
+    Predicted(Prediction),
+    Filtered(Filtered),
+    Impossible,
+    Undecided,
+}
+
+/// Finds what other orders of a run would show.
+#[must_use]
+pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report {
+    let mut report = Report::default();
+    let mut classes = Vec::new();
+    if config.cut_points {
+        let candidates = cut_points(history, config, watch);
+        report.left_out = candidates.left_out;
+        let mut alike: Vec<_> = candidates.classes.into_iter().collect();
+        alike.sort_unstable_by_key(|(class, _)| *class);
+        classes.extend(alike.into_iter().map(|(class, Alike { nearest, count })| Class {
+            shape: Shape::One(class.pattern),
+            candidates: nearest.into_iter().map(steps_of_triple).collect(),
+            count,
+        }));
+    }
+    if config.crossings && !(watch.stop)() {
+        let mut alike: Vec<_> = crossings::look_at(history, config.blocks, config.bounds).into_iter().collect();
+        alike.sort_unstable_by_key(|(class, _)| *class);
+        classes.extend(alike.into_iter().map(|(_, mut alike)| {
+            let count = alike.len() as u64;
+            alike.truncate(cut_points::MOST_ALIKE);
+            Class { shape: Shape::Two, candidates: alike.into_iter().map(steps_of_crossing).collect(), count }
+        }));
+    }
+    classes.retain_mut(|class| {
+        class.candidates.retain(|steps| config.selection.allows(history, steps));
+        !class.candidates.is_empty()
+    });
+    report.classes = classes.len();
+    let done = AtomicUsize::new(0);
+    let decided = in_parallel(config.jobs, classes.len(), watch.stop, |index| {
+        let decided = decide(history, config, &classes[index]);
+        (watch.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, classes.len());
+        decided
+    });
+    for decided in decided {
+        match decided {
+            Some(Decided::Predicted(prediction)) => report.predictions.push(prediction),
+            Some(Decided::Filtered(filtered)) => report.filtered.push(filtered),
+            Some(Decided::Impossible) => {}
+            Some(Decided::Undecided) => report.undecided += 1,
+            None => report.unexamined += 1,
+        }
+    }
+    report
+}
+
+fn cut_points(history: &History, config: &Config, watch: &Watch<'_>) -> Candidates {
+    /// Variables that are looked at in one go.
+    const BATCH: usize = 64;
+    let variables = history.variables.len();
+    let batches = in_parallel(config.jobs, variables.div_ceil(BATCH), watch.stop, |batch| {
+        let mut candidates = Candidates::default();
+        for variable in batch * BATCH..variables.min((batch + 1) * BATCH) {
+            cut_points::look_at(history, variable as u32, config.blocks, &mut candidates);
+        }
+        candidates
+    });
+    let mut all = Candidates::default();
+    batches.into_iter().flatten().for_each(|candidates| all.merge(candidates));
+    all
+}
+
+const fn steps_of_triple(triple: Triple) -> Steps {
+    let Triple { first, culprit, second } = triple;
+    Steps { first, culprit, culprit_too: culprit, second }
+}
+
+const fn steps_of_crossing(crossing: Crossing) -> Steps {
+    let Crossing { first, culprit, culprit_too, second } = crossing;
+    Steps { first, culprit, culprit_too, second }
+}
+
+fn decide(history: &History, config: &Config, class: &Class) -> Decided {
+    let mut worst = Decided::Impossible;
+    for &steps in &class.candidates {
+        let Steps { first, culprit, culprit_too, second } = steps;
+        let decision = match class.shape {
+            Shape::One(_) => decide::triple(history, Triple { first, culprit, second }, config.paper, config.budget),
+            Shape::Two => decide::crossing(history, Crossing { first, culprit, culprit_too, second }, config.budget),
+        };
+        match decision {
+            Decision::Predicted(order) => {
+                let block = block(history, config.blocks, first, second);
+                return Decided::Predicted(Prediction { shape: class.shape, steps, block, order, alike: class.count });
+            }
+            Decision::Filtered(reason) => {
+                if !matches!(worst, Decided::Filtered(_)) {
+                    worst = Decided::Filtered(Filtered { shape: class.shape, steps, reason });
+                }
+            }
+            Decision::Undecided => {
+                if matches!(worst, Decided::Impossible) {
+                    worst = Decided::Undecided;
+                }
+            }
+            Decision::Impossible => {}
+        }
+    }
+    worst
+}
+
+fn block(history: &History, blocks: Blocks, first: At, second: At) -> u32 {
+    blocks.around(history, first, second).unwrap_or(history.step(first).frame)
+}
+
+/// Does `work` for 0 up to `count`, unless it is stopped before.
+fn in_parallel<T: Send>(
+    jobs: usize,
+    count: usize,
+    stop: &(dyn Fn() -> bool + Sync),
+    work: impl Fn(usize) -> T + Sync,
+) -> Vec<Option<T>> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            if index >= count || stop() {
+                return done;
+            }
+            done.push((index, work(index)));
+        }
+    };
+    let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(worker)).collect();
+        for worker in workers {
+            // A panic in a worker is a panic here.
+            let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            for (index, result) in done {
+                results[index] = Some(result);
+            }
+        }
+    });
+    results
+}

@@ -175,7 +175,7 @@ impl Scene {
             panic!("it is possible")
         };
         let block = history.frames.common(history.step(first).frame, history.step(second).frame).unwrap();
-        Prediction { shape: Shape::Two, steps: Steps { first, culprit, culprit_too, second }, block, order, repeats: 0 }
+        Prediction { shape: Shape::Two, steps: Steps { first, culprit, culprit_too, second }, block, order, alike: 1 }
     }
 
     /// What is told of the run if this is predicted.
@@ -228,7 +228,7 @@ fn triple(history: &History, triple: Triple, pattern: Pattern) -> Prediction {
     let Triple { first, culprit, second } = triple;
     let block = history.frames.common(history.step(first).frame, history.step(second).frame).unwrap();
     let steps = Steps { first, culprit, culprit_too: culprit, second };
-    Prediction { shape: Shape::One(pattern), steps, block, order, repeats: 4 }
+    Prediction { shape: Shape::One(pattern), steps, block, order, alike: 5 }
 }
 
 struct Outcome {

@@ -217,7 +217,7 @@ impl Reporter {
                 self.not_transactions += 1;
                 continue;
             };
-            let times = prediction.repeats + 1;
+            let times = prediction.alike;
             if self.suppress(&finding, times).is_none() {
                 let id = self.new_id(times);
                 findings.push(Finding { id, ..finding });

@@ -5,6 +5,9 @@ use crate::analysis::Analysis;
 use crate::analysis::sidetrack::{Config, SideTrack};
 use crate::event::{Event, Kind, ThreadId};
 use crate::options::Options;
+use crate::predict::history::History;
+use crate::predict::prediction::Prediction;
+use crate::report::finding;
 use crate::report::reporter::{Process, Reporter, Totals, Verdict};
 use crate::report::threads::{ThreadInfo, Threads};
 
@@ -67,6 +70,16 @@ impl Monitor {
             strong |= reporter.violation(&violation, threads) == Verdict::New { strong: true };
         });
         strong
+    }
+
+    /// Takes what was predicted for the same events, if the reporter collects: see [`Reporter::predictions`].
+    pub fn predictions<'p>(
+        &mut self,
+        predictions: impl IntoIterator<Item = (finding::Analysis, &'p Prediction)>,
+        history: &History,
+        is_complete: bool,
+    ) {
+        self.reporter.predictions(predictions, history, is_complete, &self.threads);
     }
 
     /// Looks at the memory map of the process now.

@@ -155,6 +155,16 @@ fn strengths() {
 }
 
 #[test]
+fn analyses_and_patterns() {
+    let analyses = avmon::report::finding::Analysis::ALL.iter();
+    let rows = analyses.map(|analysis| [format!("`{}`", analysis.name()), analysis.meaning().to_owned()]);
+    is_up_to_date("docs/reports.md", "analyses", &table(["analysis", "what it looks at"], rows), str::to_owned);
+    let patterns = avmon::report::finding::Pattern::ALL.iter();
+    let rows = patterns.map(|pattern| [format!("`{}`", pattern.name()), pattern.meaning().to_owned()]);
+    is_up_to_date("docs/reports.md", "patterns", &table(["pattern", "what goes wrong"], rows), str::to_owned);
+}
+
+#[test]
 fn annotations() {
     let header = read("shim/avmon.h");
     let comment = &header[header.find("/*").unwrap() + 2..header.find("*/").unwrap()];

@@ -75,7 +75,7 @@ fn listed(arguments: &[&str], logs: &[&PathBuf]) -> Vec<(u64, String)> {
     let rows = ending.stdout.lines().skip(1).take_while(|line| !line.starts_with("avmon:"));
     rows.map(|row| {
         let words: Vec<&str> = row.split_whitespace().collect();
-        (words[0].parse().unwrap(), words[3].trim_end_matches("():").to_owned())
+        (words[0].parse().unwrap(), words[4].trim_end_matches("():").to_owned())
     })
     .collect()
 }
@@ -100,6 +100,53 @@ fn strong_findings_are_printed_as_the_monitor_prints_them() {
         assert!(ending.stdout.contains(text), "no {text:?} in {}", ending.stdout);
     }
     assert!(!ending.stdout.contains("turn()"), "weak ones are not listed by default");
+}
+
+/// The same places as those of [`finding`], but about data.
+fn conflict(block: &str, kind: &str) -> Value {
+    let mut conflict = finding(block, kind, "strong");
+    for (operation, action) in [("first", "read"), ("culprit", "write"), ("second", "write")] {
+        conflict[operation]["action"] = json!(action);
+        conflict[operation].as_object_mut().unwrap().remove("mode");
+    }
+    conflict["rung"] = json!("conflicting");
+    conflict["pattern"] = json!("rww");
+    conflict["found_by"] = json!(["windows", "cut_points"]);
+    conflict["variables"] = json!([{"name": "balance", "address": "0x20"}]);
+    conflict["diagram"] = json!(["T1   T2", "     writes 'balance'"]);
+    conflict["because"] = json!("Nothing prevents it.");
+    conflict.as_object_mut().unwrap().remove("lock");
+    conflict
+}
+
+#[test]
+fn findings_about_data_are_shown() {
+    let logs = Logs::new();
+    let log = logs.log(7, &[(conflict("transfer", "after"), 2)]);
+    let text = report(&[], &[&log]).stdout;
+    for line in [
+        "  Thread T1 reads 'balance':\n",
+        "  Thread T2 writes it in between:\n",
+        "  Thread T1 writes it:\n",
+        "  In this order:\n    T1   T2\n         writes 'balance'\n",
+        "  Why this can happen: Nothing prevents it.\n",
+        "  Conflict rww, found by windows, cut_points: ",
+    ] {
+        assert!(text.contains(line), "no {line:?} in {text}");
+    }
+    let summary = report(&["--summary"], &[&log]).stdout;
+    assert!(summary.contains("after   strong       rww            transfer(): transfer.c:2 .. "), "{summary}");
+}
+
+#[test]
+fn of_several_logs_the_one_that_knows_most_is_shown() {
+    let logs = Logs::new();
+    let monitored = logs.log(1, &[(finding("transfer", "after", "strong"), 3)]);
+    let predicted = logs.log(2, &[(conflict("transfer", "after"), 1)]);
+    for order in [[&monitored, &predicted], [&predicted, &monitored]] {
+        let text = report(&[], &order).stdout;
+        assert!(text.contains("Conflict rww") && text.contains("seen 4 times in 2 processes"), "{text}");
+    }
 }
 
 #[test]

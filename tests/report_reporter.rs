@@ -259,7 +259,7 @@ fn the_log_holds_the_finding_with_all_its_parts() {
     assert_eq!((finding.block.kind, finding.block.name.as_str()), (BlockKind::Function, "append"));
     assert!(finding.sentence.contains("thread T2 'updater' ran the section"), "{}", finding.sentence);
     assert_eq!(finding.first.held, ["'outer_lock'"]);
-    assert_eq!(finding.lock.name.as_deref(), Some("lock"));
+    assert_eq!(finding.lock.as_ref().unwrap().name.as_deref(), Some("lock"));
     assert_eq!(finding.first.stack[0].file, Some(text(&scene.workshop.path("prog.c"))), "the log keeps whole paths");
     assert_eq!(run.count(1), 7);
     let summary = run.summary.unwrap();

@@ -2,7 +2,7 @@
 
 use super::exit::{ExitCode, Failure};
 use super::{style, tell};
-use crate::report::finding::{Finding, Frame, Kind, Strength};
+use crate::report::finding::{Finding, Frame, Kind, Pattern, Strength};
 use crate::report::json::{self, Count, Log, Record, Start};
 use crate::report::template::Template;
 use crate::report::text::{self, Look};
@@ -184,8 +184,13 @@ impl Merged {
                     self.findings.push(Listed { finding: finding.clone(), pid, count: 0, processes: 0 });
                     self.findings.len() - 1
                 });
-                self.findings[place].count += count;
-                self.findings[place].processes += 1;
+                let listed = &mut self.findings[place];
+                listed.count += count;
+                listed.processes += 1;
+                // A log of predictions may tell more of what the monitor found.
+                if finding.rung > listed.finding.rung {
+                    listed.finding = finding.clone();
+                }
             }
             self.suppressed += run.summary.map_or(0, |summary| summary.suppressed);
             self.lost += run.summary.map_or(0, |summary| summary.lost);
@@ -201,7 +206,7 @@ fn fits<'a>(pattern: Option<&Template>, mut names: impl Iterator<Item = &'a Stri
 
 /// Every frame that the finding speaks of.
 fn frames(finding: &Finding) -> impl Iterator<Item = &Frame> {
-    let stacks = [&finding.first, &finding.culprit, &finding.second].into_iter().flat_map(|acquire| &acquire.stack);
+    let stacks = finding.operations().flat_map(|operation| &operation.stack);
     stacks.chain([&finding.block.begin])
 }
 
@@ -225,12 +230,14 @@ fn as_log(start: Option<Start>, listed: Vec<Listed>) -> String {
 
 /// A line for each finding.
 fn lines(listed: &[Listed]) -> String {
-    let mut output = format!("{:>8}  {:<6}  {:<11}  block\n", "count", "kind", "strength");
+    let mut output = format!("{:>8}  {:<6}  {:<11}  {:<13}  block\n", "count", "kind", "strength", "pattern");
     for Listed { finding, count, .. } in listed {
-        let Finding { kind, strength, block, first, culprit, second, .. } = finding;
-        let [first, culprit, second] = [first, culprit, second].map(|acquire| acquire.location.short());
+        let Finding { kind, strength, pattern, block, .. } = finding;
+        let places: Vec<String> = finding.operations().map(|operation| operation.location.short()).collect();
         let (kind, strength, block) = (kind.name(), strength.name(), block.subject());
-        let _ = writeln!(output, "{count:>8}  {kind:<6}  {strength:<11}  {block}: {first} .. {culprit} .. {second}");
+        let pattern = pattern.map_or("locks", Pattern::name);
+        let places = places.join(" .. ");
+        let _ = writeln!(output, "{count:>8}  {kind:<6}  {strength:<11}  {pattern:<13}  {block}: {places}");
     }
     output
 }

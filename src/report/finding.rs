@@ -1,92 +1,14 @@
 //! The data of a finding: everything that a report says, with names instead of addresses, and nothing about its looks.
 
+#[cfg(test)]
+pub(crate) mod samples;
+mod words;
+
 use serde::{Deserialize, Serialize};
 
-use crate::analysis::ErrorKind;
-use crate::event::{Mode, ThreadId};
+use crate::event::ThreadId;
 use crate::report::modules::file_name;
-
-/// Where the culprit stood in the observed run, relative to the block's two acquires.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    Before,
-    In,
-    After,
-}
-
-impl Kind {
-    pub const NAMES: &'static [&'static str] = &["before", "in", "after"];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        Kind::NAMES[self as usize]
-    }
-
-    /// What the kind says about this run.
-    #[must_use]
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Kind::In => "seen in this run",
-            Kind::Before | Kind::After => "not seen in this run, but nothing prevents it",
-        }
-    }
-}
-
-impl From<ErrorKind> for Kind {
-    fn from(kind: ErrorKind) -> Kind {
-        match kind {
-            ErrorKind::Before => Kind::Before,
-            ErrorKind::In => Kind::In,
-            ErrorKind::After => Kind::After,
-        }
-    }
-}
-
-/// How likely a finding is a bug, as far as locks alone can tell. Only strong ones count for the exit code.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Strength {
-    Strong,
-    Conditional,
-    Loop,
-    Base,
-}
-
-impl Strength {
-    pub const ALL: &'static [Strength] = &[Strength::Strong, Strength::Conditional, Strength::Loop, Strength::Base];
-    pub const NAMES: &'static [&'static str] = &["strong", "conditional", "loop", "base"];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        Strength::NAMES[self as usize]
-    }
-
-    /// Why the finding is as strong as it is.
-    #[must_use]
-    pub const fn meaning(self) -> &'static str {
-        match self {
-            Strength::Strong => "two different places in one block",
-            Strength::Conditional => "real only if the block takes the same path when it runs before the other thread",
-            Strength::Loop => "two turns of a loop, which are seldom meant to be atomic together",
-            Strength::Base => "the block is the whole work of a thread, which is seldom meant to be atomic",
-        }
-    }
-}
-
-/// How far a finding has been proven. The monitor only predicts; replaying raises it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Rung {
-    Predicted,
-    Conflicting,
-    Confirmed,
-    Failing,
-}
-
-impl Rung {
-    pub const NAMES: &'static [&'static str] = &["predicted", "conflicting", "confirmed", "failing"];
-}
+pub use words::{Action, Analysis, BlockKind, Data, Kind, LockMode, Pattern, Rung, Strength};
 
 /// A function at a code address. What is not known is missing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -146,27 +68,6 @@ impl Frame {
     }
 }
 
-/// What makes the block a transaction.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BlockKind {
-    /// One call of a function.
-    Function,
-    /// A block that is marked in the source.
-    Block,
-    /// An outermost critical section.
-    Section,
-}
-
-impl BlockKind {
-    pub const NAMES: &'static [&'static str] = &["function", "block", "section"];
-
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        BlockKind::NAMES[self as usize]
-    }
-}
-
 /// The block that is not atomic.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Block {
@@ -178,6 +79,12 @@ pub struct Block {
 }
 
 impl Block {
+    /// What tells two blocks apart.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        [self.kind.name(), &self.name, &self.begin.identity()].join("\n")
+    }
+
     /// The block as the subject of a sentence.
     #[must_use]
     pub fn subject(&self) -> String {
@@ -197,39 +104,84 @@ pub fn called(name: &str) -> String {
     if name.contains('(') || name.contains("+0x") { name.to_owned() } else { format!("{name}()") }
 }
 
-/// How a lock is held.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LockMode {
-    Exclusive,
-    Shared,
-}
-
-impl LockMode {
-    pub const NAMES: &'static [&'static str] = &["exclusive", "shared"];
-}
-
-impl From<Mode> for LockMode {
-    fn from(mode: Mode) -> LockMode {
-        match mode {
-            Mode::Exclusive => LockMode::Exclusive,
-            Mode::Shared => LockMode::Shared,
-        }
-    }
-}
-
-/// One of the three acquires.
+/// One of the operations that a finding speaks of: an acquire, or an access of a variable.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Acquire {
+pub struct Operation {
+    /// Logs did not always say it, when all were acquires.
+    #[serde(default)]
+    pub action: Action,
     pub thread: ThreadId,
-    /// The place that the sentence names: for the block's own acquires the one in the block, for the culprit the
+    /// The place that the sentence names: for the block's own operations the one in the block, for the culprit the
     /// innermost one outside the language's library and outside functions that take locks for their callers.
     pub location: Frame,
     /// Innermost first.
     pub stack: Vec<Frame>,
     /// The other locks that the thread held.
     pub held: Vec<String>,
-    pub mode: LockMode,
+    /// Of an acquire.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<LockMode>,
+    /// Of an access: the critical sections that it lies in, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<Section>,
+}
+
+/// A critical section around an access.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Section {
+    pub lock: Lock,
+    /// Where the lock was taken: the place that a finding about that lock would name.
+    pub taken_at: Frame,
+}
+
+/// A variable that the accesses of a finding conflict on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Variable {
+    /// The global that it is or lies in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    pub address: String,
+    /// The block of memory that it lies in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allocation: Option<Allocation>,
+}
+
+/// Memory that was allocated.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Allocation {
+    /// Where in it the variable is.
+    pub offset: u64,
+    pub size: u64,
+    pub thread: ThreadId,
+    /// Innermost first; empty for the stack of that thread.
+    pub allocated_at: Vec<Frame>,
+}
+
+impl Variable {
+    /// The best name that is known, for the middle of a sentence.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match (&self.name, &self.allocation) {
+            (Some(name), _) => format!("'{name}'"),
+            (None, Some(Allocation { offset, thread, allocated_at, .. })) => match allocated_at.first() {
+                Some(frame) => format!("offset {offset} of the memory allocated at {}", frame.short()),
+                None => format!("{} on the stack of T{thread}", self.address),
+            },
+            (None, None) => format!("the memory at {}", self.address),
+        }
+    }
+
+    /// A name for where there is little room.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        match (&self.name, &self.allocation) {
+            (None, Some(Allocation { offset, allocated_at, .. })) if !allocated_at.is_empty() => {
+                format!("offset {offset}")
+            }
+            (None, _) => self.address.clone(),
+            (Some(name), _) => format!("'{name}'"),
+        }
+    }
 }
 
 /// The lock that does not protect the whole block.
@@ -292,34 +244,56 @@ pub struct Finding {
     pub kind: Kind,
     pub rung: Rung,
     pub strength: Strength,
+    /// How the accesses conflict; nothing if the finding speaks of locks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<Pattern>,
+    #[serde(default = "Analysis::only_windows")]
+    pub found_by: Vec<Analysis>,
+    /// What is known of data, if the finding speaks of locks only and somebody looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Data>,
     /// What could happen, in one sentence.
     pub sentence: String,
     pub block: Block,
     /// Callers of the block that are split with it, innermost first.
     pub also_split: Vec<String>,
-    pub first: Acquire,
-    pub culprit: Acquire,
-    pub second: Acquire,
-    pub lock: Lock,
-    /// The threads of the three acquires, by id.
+    pub first: Operation,
+    pub culprit: Operation,
+    /// If there are two variables, the culprit's access of the second one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub culprit_too: Option<Operation>,
+    pub second: Operation,
+    /// The lock that all of them hold, but not from the first to the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<Lock>,
+    /// The variable of all accesses; if there are two, that of the first and that of the second access.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variables: Vec<Variable>,
+    /// The violating order, line by line: a column for each of the two threads.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub diagram: Vec<String>,
+    /// Why that order is believed to be possible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// The threads of the operations, by id.
     pub threads: Vec<Thread>,
     /// The line for a suppressions file that would hide this finding.
     pub suppression: String,
 }
 
 impl Finding {
-    /// What makes two violations the same finding, apart from their kind: the block and the three locations.
+    /// What makes two violations the same finding, apart from their kind: the block and the locations.
     #[must_use]
     pub fn spot(&self) -> String {
-        let parts = [
-            self.block.kind.name().to_owned(),
-            self.block.name.clone(),
-            self.block.begin.identity(),
-            self.first.location.identity(),
-            self.second.location.identity(),
-            self.culprit.location.identity(),
-        ];
+        let mut parts = vec![self.block.identity()];
+        parts.extend([&self.first, &self.second, &self.culprit].map(|operation| operation.location.identity()));
+        parts.extend(self.culprit_too.iter().map(|operation| operation.location.identity()));
         parts.join("\n")
+    }
+
+    /// The operations that the finding speaks of.
+    pub fn operations(&self) -> impl Iterator<Item = &Operation> {
+        [&self.first, &self.culprit].into_iter().chain(&self.culprit_too).chain([&self.second])
     }
 
     /// The thread with this id as the report calls it.
@@ -330,85 +304,8 @@ impl Finding {
 }
 
 #[cfg(test)]
-pub(crate) mod samples {
-    use super::*;
-
-    pub fn frame(function: &str, file: &str, line: u32, module: &str, offset: u64) -> Frame {
-        Frame {
-            function: Some(function.into()),
-            file: Some(format!("/src/{file}")),
-            line: Some(line),
-            column: None,
-            inlined: false,
-            module: module.into(),
-            offset,
-        }
-    }
-
-    /// `append` in a program, split by `update` of a library.
-    pub fn append() -> Finding {
-        let acquire = |thread, stack: Vec<Frame>, held: &[&str]| Acquire {
-            thread,
-            location: stack[0].clone(),
-            stack,
-            held: held.iter().map(|&h| h.to_owned()).collect(),
-            mode: LockMode::Exclusive,
-        };
-        let worker = || frame("worker", "a.c", 50, "/opt/prog", 0x1300);
-        let thread = |id, name: &str, line| Thread {
-            id,
-            name: name.into(),
-            parent: Some(0),
-            created_at: vec![frame("main", "a.c", line, "/opt/prog", 0x1400)],
-            start_routine: Some("worker".into()),
-        };
-        Finding {
-            id: 1,
-            same_as: None,
-            kind: Kind::After,
-            rung: Rung::Predicted,
-            strength: Strength::Strong,
-            sentence: "append() is not atomic: it could happen.".into(),
-            block: Block {
-                kind: BlockKind::Function,
-                name: "append".into(),
-                begin: frame("append", "a.c", 10, "/opt/prog", 0x1180),
-            },
-            also_split: vec!["append_all".into(), "flush".into()],
-            first: acquire(1, vec![frame("append", "a.c", 12, "/opt/prog", 0x1200), worker()], &["'outer'"]),
-            culprit: acquire(2, vec![frame("update", "b.c", 40, "/opt/libb.so", 0x500)], &[]),
-            second: acquire(1, vec![frame("append", "a.c", 19, "/opt/prog", 0x1240), worker()], &[]),
-            lock: Lock {
-                name: Some("lock".into()),
-                address: "0x5000".into(),
-                generation: 0,
-                initialised_at: vec![frame("main", "a.c", 55, "/opt/prog", 0x1380)],
-            },
-            threads: vec![thread(1, "", 60), thread(2, "updater", 61)],
-            suppression: "atomicity_top:append".into(),
-        }
-    }
-}
-
-#[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_in_the_log_are_the_ones_of_the_tables() {
-        fn written(value: impl Serialize) -> String {
-            serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()
-        }
-        let kinds = [Kind::Before, Kind::In, Kind::After];
-        assert!(kinds.iter().map(written).eq(Kind::NAMES.iter().copied()));
-        assert!(Strength::ALL.iter().map(written).eq(Strength::NAMES.iter().copied()));
-        let rungs = [Rung::Predicted, Rung::Conflicting, Rung::Confirmed, Rung::Failing];
-        assert!(rungs.iter().map(written).eq(Rung::NAMES.iter().copied()));
-        let blocks = [BlockKind::Function, BlockKind::Block, BlockKind::Section];
-        assert!(blocks.iter().map(written).eq(BlockKind::NAMES.iter().copied()));
-        let modes = [LockMode::Exclusive, LockMode::Shared];
-        assert!(modes.iter().map(written).eq(LockMode::NAMES.iter().copied()));
-    }
 
     #[test]
     fn a_frame_is_named_by_the_best_that_is_known() {
@@ -448,5 +345,16 @@ mod tests {
         assert_eq!(lock.label(), "lock 0x10");
         lock.name = Some("table+0x28".into());
         assert_eq!(lock.label(), "'table+0x28'");
+    }
+
+    #[test]
+    fn a_variable_without_a_name_is_known_by_its_allocation() {
+        let mut variable = samples::pair().variables.remove(1);
+        assert_eq!(variable.label(), "offset 16 of the memory allocated at a.c:30");
+        assert_eq!(variable.brief(), "offset 16");
+        variable.allocation.as_mut().unwrap().allocated_at.clear();
+        assert_eq!((variable.label(), variable.brief()), ("0x7010 on the stack of T0".into(), "0x7010".into()));
+        variable.allocation = None;
+        assert_eq!(variable.label(), "the memory at 0x7010");
     }
 }

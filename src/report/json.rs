@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::options;
-use crate::report::finding::{BlockKind, Finding, Kind, LockMode, Rung, Strength};
+use crate::report::finding::{Action, Analysis, BlockKind, Data, Finding, Kind, LockMode, Pattern, Rung, Strength};
 
 /// The version of the log's schema.
 pub const VERSION: u64 = 1;
@@ -68,6 +68,11 @@ pub struct Summary {
     #[serde(rename = "loop")]
     pub loops: u64,
     pub base: u64,
+    /// Those of which only an analysis of a trace knows.
+    #[serde(default)]
+    pub unrelated: u64,
+    #[serde(default)]
+    pub lock_level: u64,
     pub suppressed: u64,
     pub not_transactions: u64,
     pub lost: u64,
@@ -105,6 +110,7 @@ pub enum Type {
     Number,
     Flag,
     OneOf(&'static [&'static str]),
+    SomeOf(&'static [&'static str]),
     Object(&'static Shape),
     Texts,
     Objects(&'static Shape),
@@ -139,7 +145,7 @@ const fn maybe(name: &'static str, kind: Type, meaning: &'static str) -> Field {
 pub const RECORDS: &[&Shape] = &[&START, &FINDING, &COUNT, &SUMMARY];
 
 /// The objects inside them.
-pub const OBJECTS: &[&Shape] = &[&BLOCK, &ACQUIRE, &FRAME, &LOCK, &THREAD];
+pub const OBJECTS: &[&Shape] = &[&BLOCK, &OPERATION, &SECTION, &FRAME, &LOCK, &VARIABLE, &ALLOCATION, &THREAD];
 
 const START: Shape = Shape {
     name: "start",
@@ -160,16 +166,23 @@ const FINDING: Shape = Shape {
     fields: &[
         field("id", Type::Number, "number of the finding in its process, from 1"),
         maybe("same_as", Type::Number, "an earlier finding with the same block and locations, but another kind"),
-        field("kind", Type::OneOf(Kind::NAMES), "where the culprit ran, relative to the block's two acquires"),
+        field("kind", Type::OneOf(Kind::NAMES), "where the culprit ran, relative to the block's two operations"),
         field("rung", Type::OneOf(Rung::NAMES), "how far it is proven"),
         field("strength", Type::OneOf(Strength::NAMES), "how likely it is a bug; all but strong are weak"),
+        maybe("pattern", Type::OneOf(Pattern::NAMES), "how the accesses conflict; missing if it speaks of locks"),
+        maybe("found_by", Type::SomeOf(Analysis::NAMES), "the analyses that found it; `windows` if missing"),
+        maybe("data", Type::OneOf(Data::NAMES), "what a trace tells of data, if the finding speaks of locks only"),
         field("sentence", Type::Text, "what could happen"),
         field("block", Type::Object(&BLOCK), "what is not atomic"),
         field("also_split", Type::Texts, "callers of the block that are split with it, innermost first"),
-        field("first", Type::Object(&ACQUIRE), "the block's first acquire"),
-        field("culprit", Type::Object(&ACQUIRE), "the other thread's acquire, which can come in between"),
-        field("second", Type::Object(&ACQUIRE), "the block's second acquire"),
-        field("lock", Type::Object(&LOCK), "the lock of all three"),
+        field("first", Type::Object(&OPERATION), "the block's first acquire or access"),
+        field("culprit", Type::Object(&OPERATION), "that of the other thread, which can come in between"),
+        maybe("culprit_too", Type::Object(&OPERATION), "of two variables, the other thread's access of the second"),
+        field("second", Type::Object(&OPERATION), "the block's second acquire or access"),
+        maybe("lock", Type::Object(&LOCK), "the lock of all three, which is not held throughout"),
+        maybe("variables", Type::Objects(&VARIABLE), "what is accessed; of two, those of `first` and of `second`"),
+        maybe("diagram", Type::Texts, "the violating order, as lines of text with a column for each thread"),
+        maybe("because", Type::Text, "why that order is believed to be possible"),
         field("threads", Type::Objects(&THREAD), "the threads that take part, by id"),
         field("suppression", Type::Text, "line for a suppressions file that would hide the finding"),
     ],
@@ -189,6 +202,8 @@ const SUMMARY: Shape = Shape {
         field("conditional", Type::Number, "conditional findings"),
         field("loop", Type::Number, "loop findings"),
         field("base", Type::Number, "base findings"),
+        maybe("unrelated", Type::Number, "unrelated findings"),
+        maybe("lock_level", Type::Number, "lock_level findings"),
         field("suppressed", Type::Number, "violations that a suppression hid"),
         field("not_transactions", Type::Number, "violations of blocks that the specification does not call atomic"),
         field("lost", Type::Number, "events that were dropped"),
@@ -211,15 +226,26 @@ const BLOCK: Shape = Shape {
     ],
 };
 
-const ACQUIRE: Shape = Shape {
-    name: "acquire",
-    meaning: "One of the three acquires.",
+const OPERATION: Shape = Shape {
+    name: "operation",
+    meaning: "One of the acquires or accesses.",
     fields: &[
+        maybe("action", Type::OneOf(Action::NAMES), "what it does; `acquire` if missing"),
         field("thread", Type::Number, "id of the thread"),
         field("location", Type::Object(&FRAME), "the place in the block, or in the culprit's own code"),
         field("stack", Type::Objects(&FRAME), "call stack, innermost first"),
         field("held", Type::Texts, "the other locks that the thread held"),
-        field("mode", Type::OneOf(LockMode::NAMES), "how the lock was taken"),
+        maybe("mode", Type::OneOf(LockMode::NAMES), "how the lock was taken; of an acquire"),
+        maybe("sections", Type::Objects(&SECTION), "the critical sections around an access, outermost first"),
+    ],
+};
+
+const SECTION: Shape = Shape {
+    name: "section",
+    meaning: "A critical section around an access.",
+    fields: &[
+        field("lock", Type::Object(&LOCK), "its lock"),
+        field("taken_at", Type::Object(&FRAME), "where the lock was taken, in the block or in the culprit's own code"),
     ],
 };
 
@@ -248,6 +274,27 @@ const LOCK: Shape = Shape {
     ],
 };
 
+const VARIABLE: Shape = Shape {
+    name: "variable",
+    meaning: "A piece of memory that several threads access.",
+    fields: &[
+        maybe("name", Type::Text, "the global that it is or lies in"),
+        field("address", Type::Text, "its address, in hexadecimal"),
+        maybe("allocation", Type::Object(&ALLOCATION), "the allocated memory that it lies in"),
+    ],
+};
+
+const ALLOCATION: Shape = Shape {
+    name: "allocation",
+    meaning: "Allocated memory that a variable lies in.",
+    fields: &[
+        field("offset", Type::Number, "where in it the variable is"),
+        field("size", Type::Number, "its size in bytes"),
+        field("thread", Type::Number, "the thread that allocated it"),
+        field("allocated_at", Type::Objects(&FRAME), "where it was allocated; empty for the stack of the thread"),
+    ],
+};
+
 const THREAD: Shape = Shape {
     name: "thread",
     meaning: "A thread that takes part.",
@@ -267,6 +314,7 @@ impl Type {
             Type::Number => "number".into(),
             Type::Flag => "true or false".into(),
             Type::OneOf(names) => names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+            Type::SomeOf(names) => format!("list of {}", Type::OneOf(names).describe()),
             Type::Object(shape) => shape.name.into(),
             Type::Texts => "list of texts".into(),
             Type::Objects(shape) => format!("list of {}s", shape.name),
@@ -275,6 +323,9 @@ impl Type {
 
     fn check(self, value: &Value, at: &str) -> Result<(), String> {
         let fits = match (self, value) {
+            (Type::SomeOf(names), Value::Array(items)) => {
+                return items.iter().try_for_each(|item| Type::OneOf(names).check(item, at));
+            }
             (Type::Text, Value::String(_)) | (Type::Flag, Value::Bool(_)) => true,
             (Type::Number, Value::Number(number)) => number.is_u64(),
             (Type::OneOf(names), Value::String(text)) => names.contains(&text.as_str()),
@@ -485,6 +536,23 @@ mod tests {
     }
 
     #[test]
+    fn findings_of_every_shape_fit_the_schema_and_read_back() {
+        for finding in [samples::append(), samples::length(), samples::pair()] {
+            let record = Record::Finding(Box::new(finding));
+            assert_eq!(validate_line(&record.to_line()), Ok(()));
+            assert_eq!(serde_json::from_str::<Record>(&record.to_line()).unwrap(), record);
+        }
+    }
+
+    #[test]
+    fn a_log_from_before_there_were_findings_about_data_is_read() {
+        let line = Record::Finding(Box::new(samples::append())).to_line();
+        let older = line.replace("\"action\":\"acquire\",", "").replace("\"found_by\":[\"windows\"],", "");
+        assert!(older.len() < line.len());
+        assert_eq!(serde_json::from_str::<Record>(&older).unwrap().to_line(), line);
+    }
+
+    #[test]
     fn the_validator_tells_what_is_wrong_and_where() {
         let line = Record::Count(Count { id: 1, count: 9 }).to_line();
         let broken = |from: &str, to: &str| validate_line(&line.replace(from, to)).unwrap_err();
@@ -502,6 +570,11 @@ mod tests {
         assert_eq!(
             validate_line(&finding.replace("\"after\"", "\"later\"")).unwrap_err(),
             "finding.kind: \"later\" is not `before`, `in`, `after`"
+        );
+        assert!(
+            validate_line(&finding.replace("[\"windows\"]", "[\"doors\"]"))
+                .unwrap_err()
+                .starts_with("finding.found_by")
         );
     }
 

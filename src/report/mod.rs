@@ -1,8 +1,8 @@
 //! Findings: from a violation's bare addresses to a report that a person can act on.
 //!
 //! ```text
-//! Violation ─ specification ─ symbols (over modules) ─ finding ─ suppressions ─┬─ text ─ stderr
-//!                                                                              └─ json ─ log
+//! Violation ──┬─ specification ─ symbols (over modules) ─ finding ─ suppressions ─┬─ text ─ stderr
+//! Prediction ─┘                                            (merge, if offline)    └─ json ─ log
 //! ```
 //!
 //! | module | one idea |
@@ -17,20 +17,28 @@
 //! | [`specification`] | which blocks are meant to be atomic |
 //! | [`finding`] | the data of a finding |
 //! | [`resolve`] | makes that data from a violation |
+//! | [`predicted`] | makes that data from a prediction |
+//! | [`sentence`] | what could happen, in one sentence |
+//! | [`diagram`] | an order of two threads' steps as lines of text |
+//! | [`merge`] | one finding for each bug, whoever found it |
 //! | [`text`] | its printing |
 //! | [`json`] | the log: records, schema, validator, reader |
 //! | [`sink`] | where output goes without ever hitting a file of the program |
 //! | [`threads`] | the threads of a process, as its events tell of them |
-//! | [`reporter`] | what the monitor calls |
+//! | [`reporter`] | what the monitor and the predictor call |
 
 pub mod demangle;
+pub mod diagram;
 pub mod finding;
 pub mod image;
 pub mod json;
+pub mod merge;
 pub mod modules;
+pub mod predicted;
 pub mod reporter;
 pub mod resolve;
 pub mod rules;
+pub mod sentence;
 pub mod sink;
 pub mod specification;
 pub mod suppressions;

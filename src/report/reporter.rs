@@ -1,14 +1,19 @@
-//! What the monitor calls: takes violations, decides which are findings, prints and logs them.
+//! What the monitor calls: takes violations, decides which are findings, prints and logs them. The predictor has them collected
+//! instead, to be merged with what else the same run tells.
 
 use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::analysis::Violation;
+use crate::analysis::{AcquireSite, Transaction, Violation};
 use crate::event::ThreadId;
 use crate::options::Options;
-use crate::report::finding::{Finding, Kind, Strength};
+use crate::predict::history::History;
+use crate::predict::prediction::Prediction;
+use crate::report::finding::{Analysis, Data, Finding, Kind, Rung, Strength};
 use crate::report::json::{Count, Record, Start, Summary};
+use crate::report::merge::{Entry, merge};
+use crate::report::predicted;
 use crate::report::resolve::{resolve, transaction_name};
 use crate::report::rules::RulesError;
 use crate::report::sink::Sinks;
@@ -107,6 +112,8 @@ pub struct Reporter {
     start: Option<Start>,
     spots: FxHashMap<String, Spot>,
     ids: FxHashMap<(String, Kind), u64>,
+    /// Findings that wait for what else is found.
+    collected: Option<Vec<Finding>>,
     /// How often each finding was seen, by its id.
     counts: Vec<u64>,
     tallies: FxHashMap<u64, Tally>,
@@ -128,6 +135,7 @@ impl Reporter {
             sinks,
             spots: FxHashMap::default(),
             ids: FxHashMap::default(),
+            collected: None,
             counts: Vec::new(),
             tallies: FxHashMap::default(),
             suppressed: 0,
@@ -146,18 +154,22 @@ impl Reporter {
         self.symbols.replace_modules(map);
     }
 
+    /// The same, but it tells nothing before it gets the predictions of the run.
+    #[must_use]
+    pub fn collecting(self) -> Reporter {
+        Reporter { collected: Some(Vec::new()), ..self }
+    }
+
     /// Takes a violation. The analysis hands over each [`Violation::key`] once and counts the repeats itself.
     pub fn violation(&mut self, violation: &Violation, process: &dyn Process) -> Verdict {
         let Reporter { symbols, specification, .. } = self;
-        let Some(blamed) = specification.blame(violation, &mut |t| transaction_name(symbols, t)) else {
+        let common = violation.first.stack.get(..violation.common).unwrap_or_default();
+        let Some(blamed) = specification.blame(common, &mut |t| transaction_name(symbols, t)) else {
             self.not_transactions += 1;
             return Verdict::NotATransaction;
         };
-        let finding = resolve(violation, blamed, symbols, specification, process);
-
-        if let Some(index) = self.suppressions.find(&finding) {
-            self.suppressions.hit(index, 1);
-            self.suppressed += 1;
+        let mut finding = resolve(violation, blamed, symbols, specification, process);
+        if let Some(index) = self.suppress(&finding, 1) {
             self.tallies.insert(violation.key, Tally::Suppression(index));
             return Verdict::Suppressed;
         }
@@ -167,12 +179,55 @@ impl Reporter {
             self.count(id, 1);
             return Verdict::Repeat;
         }
-        self.counts.push(1);
-        let id = self.counts.len() as u64;
+        let id = self.new_id(1);
         self.tallies.insert(violation.key, Tally::Finding(id));
         self.ids.insert(identity, id);
-        let strong = self.add(Finding { id, ..finding }, process.pid());
+        finding.id = id;
+        let strong = match &mut self.collected {
+            Some(collected) => {
+                finding.data = (!is_instrumented(violation)).then_some(Data::NotSeen);
+                let strong = finding.strength == Strength::Strong;
+                collected.push(finding);
+                strong
+            }
+            None => self.add(finding, process.pid()),
+        };
         Verdict::New { strong }
+    }
+
+    /// Takes what was predicted for the run whose violations were collected, merges all, prints and logs it. `is_complete` says that every
+    /// conflict of the run is among the predictions: nothing was left out by choice, nor for lack of time.
+    pub fn predictions<'p>(
+        &mut self,
+        predictions: impl IntoIterator<Item = (Analysis, &'p Prediction)>,
+        history: &History,
+        is_complete: bool,
+        process: &dyn Process,
+    ) {
+        let mut findings = self.collected.take().unwrap_or_default();
+        if history.variables.is_empty() {
+            for window in &mut findings {
+                window.data = Some(Data::NotSeen);
+            }
+        }
+        for (found_by, prediction) in predictions {
+            let Reporter { symbols, specification, .. } = self;
+            let finding = predicted::finding(prediction, found_by, history, symbols, specification, process);
+            let Some(finding) = finding else {
+                self.not_transactions += 1;
+                continue;
+            };
+            let times = prediction.alike;
+            if self.suppress(&finding, times).is_none() {
+                let id = self.new_id(times);
+                findings.push(Finding { id, ..finding });
+            }
+        }
+        let entries = merge(findings, is_complete);
+        self.renumber(&entries);
+        for (id, entry) in (1..).zip(entries) {
+            self.add(Finding { id, ..entry.finding }, process.pid());
+        }
     }
 
     /// Distinct blocks and locations that are strong.
@@ -204,13 +259,43 @@ impl Reporter {
         }
     }
 
+    /// The number of the suppression that hides a finding which was seen so often, if there is one.
+    fn suppress(&mut self, finding: &Finding, times: u64) -> Option<usize> {
+        let index = self.suppressions.find(finding)?;
+        self.suppressions.hit(index, times);
+        self.suppressed += 1;
+        Some(index)
+    }
+
+    fn new_id(&mut self, times: u64) -> u64 {
+        self.counts.push(times);
+        self.counts.len() as u64
+    }
+
+    /// Gives findings the numbers of the entries that they are in now.
+    fn renumber(&mut self, entries: &[Entry]) {
+        let mut counts = Vec::new();
+        let mut entry_of = FxHashMap::default();
+        for (id, entry) in (1..).zip(entries) {
+            counts.push(entry.members.iter().map(|&member| self.counts[member as usize - 1]).sum());
+            entry_of.extend(entry.members.iter().map(|&member| (member, id)));
+        }
+        self.counts = counts;
+        for tally in self.tallies.values_mut() {
+            if let Tally::Finding(id) = tally {
+                *id = entry_of.get(id).copied().unwrap_or(*id);
+            }
+        }
+    }
+
     /// Prints and logs a new finding.
     fn add(&mut self, mut finding: Finding, pid: u32) -> bool {
-        let unconditional = finding.kind != Kind::Before;
+        // What conflicts was shown to take that path.
+        let unconditional = finding.kind != Kind::Before || finding.rung != Rung::Predicted;
         let spot = self.spots.entry(finding.spot()).or_insert_with(|| Spot {
             first: finding.id,
             printed: None,
-            strength: Strength::Base,
+            strength: Strength::LockLevel,
             unconditional,
             block: finding.block.begin.identity(),
         });
@@ -252,6 +337,8 @@ impl Reporter {
             conditional: having(Strength::Conditional),
             loops: having(Strength::Loop),
             base: having(Strength::Base),
+            unrelated: having(Strength::Unrelated),
+            lock_level: having(Strength::LockLevel),
             suppressed: self.suppressed,
             not_transactions: self.not_transactions,
             lost: totals.lost,
@@ -295,6 +382,13 @@ impl Reporter {
         // Nobody can be told that stderr does not work.
         let _ = self.sinks.stderr.write_all(text.as_bytes());
     }
+}
+
+/// Whether all three acquires are in code whose accesses are recorded.
+fn is_instrumented(violation: &Violation) -> bool {
+    let is_function = |transaction: &Transaction| matches!(transaction, Transaction::Function { .. });
+    let has_hooks = |site: &AcquireSite| site.stack.iter().any(is_function);
+    [&violation.first, &violation.culprit, &violation.second].into_iter().all(has_hooks)
 }
 
 // It is made where the monitor starts and used on its worker.

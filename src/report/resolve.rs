@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use crate::analysis::{AcquireSite, Transaction, Violation};
 use crate::event::ThreadId;
-use crate::report::finding::{Acquire, Block, BlockKind, Finding, Frame, Kind, Lock, Rung, Strength, Thread};
+use crate::report::finding::{
+    Action, Analysis, Block, BlockKind, Finding, Frame, Kind, Lock, Operation, Rung, Strength, Thread,
+};
 use crate::report::modules::file_name;
 use crate::report::reporter::Process;
+use crate::report::sentence::sentence;
 use crate::report::specification::Specification;
 use crate::report::symbols::Symbols;
 use crate::report::threads::ThreadInfo;
@@ -47,40 +50,37 @@ pub fn resolve(
     process: &dyn Process,
 ) -> Finding {
     let mut resolver = Resolver { symbols, process };
-    let transaction = violation.first.stack[blamed];
-    let (first_at, second_at) = resolver.locations(violation);
-    let is_loop = first_at == second_at || goes_back(&first_at, &second_at);
-    let base = resolver.base(&violation.first);
-
-    let strength = match transaction {
+    let stack = &violation.first.stack;
+    let (first_at, second_at) = violation.locations();
+    let (first_at, second_at) = resolver.locations(first_at, second_at);
+    let base = resolver.base(stack, violation.first.thread);
+    let strength = match stack[blamed] {
         Transaction::Function { .. } if blamed < base => Strength::Base,
-        _ if is_loop => Strength::Loop,
+        _ if is_loop(&first_at, &second_at) => Strength::Loop,
         _ => Strength::Strong,
     };
-    let outer = violation.first.stack[base.min(blamed)..blamed].iter().rev();
-    let mut also_split: Vec<String> = Vec::new();
-    for transaction in outer.filter(|t| !matches!(t, Transaction::Section { .. })) {
-        let name = transaction_name(resolver.symbols, transaction);
-        if specification.allows(transaction, || name.clone()) && !also_split.contains(&name) {
-            also_split.push(name);
-        }
-    }
-
-    let lock = resolver.lock(violation);
-    let culprit_at = resolver.culprit_location(violation);
-    let block = resolver.block(&transaction);
+    let culprit_at =
+        resolver.outside(violation.culprit_location(), &violation.culprit.stack[..violation.culprit_frames]);
+    let block = resolver.block(&stack[blamed]);
     let mut finding = Finding {
         id: 0,
         same_as: None,
         kind: Kind::from(violation.kind),
         rung: Rung::Predicted,
         strength,
+        pattern: None,
+        found_by: vec![Analysis::Windows],
+        data: None,
         sentence: String::new(),
-        also_split,
+        also_split: resolver.also_split(stack, base, blamed, specification),
         first: resolver.acquire(&violation.first, first_at),
         culprit: resolver.acquire(&violation.culprit, culprit_at),
+        culprit_too: None,
         second: resolver.acquire(&violation.second, second_at),
-        lock,
+        lock: Some(resolver.lock(violation.lock, violation.generation, violation.lock_init)),
+        variables: Vec::new(),
+        diagram: Vec::new(),
+        because: None,
         threads: resolver.threads(&[violation.first.thread, violation.culprit.thread]),
         suppression: suppression(&block),
         block,
@@ -89,19 +89,19 @@ pub fn resolve(
     finding
 }
 
-struct Resolver<'a> {
-    symbols: &'a mut Symbols,
-    process: &'a dyn Process,
+/// What findings of all kinds need names for.
+pub(super) struct Resolver<'a> {
+    pub symbols: &'a mut Symbols,
+    pub process: &'a dyn Process,
 }
 
 impl Resolver<'_> {
-    /// The two places in the innermost common transaction, whether or not that one is blamed: in an outer one both
-    /// acquires would be in the same call.
-    fn locations(&mut self, violation: &Violation) -> (Frame, Frame) {
-        let (first, second) = violation.locations();
+    /// Two places in the innermost common transaction, whether or not that one is blamed: in an outer one both
+    /// would be in the same call.
+    pub fn locations(&mut self, first: u64, second: u64) -> (Frame, Frame) {
         let (first, second) = (self.symbols.call_frames(first), self.symbols.call_frames(second));
         // Frames of inlined functions are compared from the outermost inwards: a helper that was inlined twice is
-        // told apart by its callers, and two acquires in one inlined function by their own lines.
+        // told apart by its callers, and two operations in one inlined function by their own lines.
         let mut pairs = first.iter().rev().zip(second.iter().rev());
         let differing = pairs.find(|(a, b)| a.identity() != b.identity());
         let (a, b) = differing.unwrap_or_else(|| (own_frame(&first), own_frame(&first)));
@@ -110,14 +110,14 @@ impl Resolver<'_> {
 
     /// How many transactions at the bottom of a stack are the base of their thread: `main`, the start routine, or for
     /// C++ threads the library's frames and the callable that the user gave.
-    fn base(&mut self, site: &AcquireSite) -> usize {
+    pub fn base(&mut self, stack: &[Transaction], thread: ThreadId) -> usize {
         let is_library = |t: &Transaction, symbols: &mut Symbols| {
             matches!(t, Transaction::Function { .. }) && of_library(&transaction_name(symbols, t))
         };
-        let library = site.stack.iter().take_while(|t| is_library(t, self.symbols)).count();
-        match site.stack.get(library) {
+        let library = stack.iter().take_while(|t| is_library(t, self.symbols)).count();
+        match stack.get(library) {
             Some(Transaction::Function { inside, .. }) => {
-                let is_base = library > 0 || self.is_start(*inside, site.thread);
+                let is_base = library > 0 || self.is_start(*inside, thread);
                 library + usize::from(is_base)
             }
             _ => library,
@@ -133,7 +133,26 @@ impl Resolver<'_> {
         }
     }
 
-    fn block(&mut self, transaction: &Transaction) -> Block {
+    /// Callers of the blamed transaction that are meant to be atomic too, innermost first.
+    pub fn also_split(
+        &mut self,
+        stack: &[Transaction],
+        base: usize,
+        blamed: usize,
+        specification: &mut Specification,
+    ) -> Vec<String> {
+        let mut also_split: Vec<String> = Vec::new();
+        let outer = stack[base.min(blamed)..blamed].iter().rev();
+        for transaction in outer.filter(|t| !matches!(t, Transaction::Section { .. })) {
+            let name = transaction_name(self.symbols, transaction);
+            if specification.allows(transaction, || name.clone()) && !also_split.contains(&name) {
+                also_split.push(name);
+            }
+        }
+        also_split
+    }
+
+    pub fn block(&mut self, transaction: &Transaction) -> Block {
         let (kind, begin) = match *transaction {
             Transaction::Function { inside, .. } => {
                 let start = self.symbols.function(inside).map_or(inside, |function| function.start);
@@ -145,24 +164,25 @@ impl Resolver<'_> {
         Block { kind, name: transaction_name(self.symbols, transaction), begin }
     }
 
-    /// Where the user's own code makes the culprit's acquire, outside of all that only takes the lock for its caller.
-    fn culprit_location(&mut self, violation: &Violation) -> Frame {
-        let culprit = &violation.culprit;
-        user_frame(&self.stack(violation.culprit_location(), &culprit.stack[..violation.culprit_frames])).clone()
+    /// The innermost place of a stack that is in the user's own code.
+    pub fn outside(&mut self, pc: u64, open: &[Transaction]) -> Frame {
+        user_frame(&self.stack(pc, open)).clone()
     }
 
-    fn acquire(&mut self, site: &AcquireSite, location: Frame) -> Acquire {
-        Acquire {
+    fn acquire(&mut self, site: &AcquireSite, location: Frame) -> Operation {
+        Operation {
+            action: Action::Acquire,
             thread: site.thread,
             location,
             stack: self.stack(site.pc, &site.stack),
             held: site.held.iter().map(|lock| self.lock_name(*lock)).collect(),
-            mode: site.mode.into(),
+            mode: Some(site.mode.into()),
+            sections: Vec::new(),
         }
     }
 
     /// The call stack of a place, innermost first: the place itself, then for every open function the call of it.
-    fn stack(&mut self, pc: u64, open: &[Transaction]) -> Vec<Frame> {
+    pub fn stack(&mut self, pc: u64, open: &[Transaction]) -> Vec<Frame> {
         let mut frames = self.symbols.call_frames(pc).to_vec();
         for transaction in open.iter().rev() {
             let Transaction::Function { inside, call } = *transaction else { continue };
@@ -186,17 +206,17 @@ impl Resolver<'_> {
         frames
     }
 
-    fn lock(&mut self, violation: &Violation) -> Lock {
+    pub fn lock(&mut self, address: u64, generation: u32, initialised: u64) -> Lock {
         Lock {
-            name: self.symbols.variable(violation.lock),
-            address: format!("{:#x}", violation.lock),
-            generation: violation.generation,
-            initialised_at: self.known_call(violation.lock_init),
+            name: self.symbols.variable(address),
+            address: format!("{address:#x}"),
+            generation,
+            initialised_at: self.known_call(initialised),
         }
     }
 
     /// The frames of a call whose place may be unknown (0).
-    fn known_call(&mut self, pc: u64) -> Vec<Frame> {
+    pub fn known_call(&mut self, pc: u64) -> Vec<Frame> {
         if pc == 0 { Vec::new() } else { self.symbols.call_frames(pc).to_vec() }
     }
 
@@ -204,7 +224,7 @@ impl Resolver<'_> {
         self.symbols.variable(address).map_or_else(|| format!("lock {address:#x}"), |name| format!("'{name}'"))
     }
 
-    fn threads(&mut self, ids: &[ThreadId]) -> Vec<Thread> {
+    pub fn threads(&mut self, ids: &[ThreadId]) -> Vec<Thread> {
         let mut ids = ids.to_vec();
         ids.sort_unstable();
         ids.dedup();
@@ -228,6 +248,11 @@ fn own_frame(frames: &Arc<[Frame]>) -> &Frame {
     &frames[frames.len() - 1]
 }
 
+/// Whether two places of a block are two turns of a loop.
+pub(super) fn is_loop(first: &Frame, second: &Frame) -> bool {
+    first == second || goes_back(first, second)
+}
+
 /// Whether a function can get from one place to the other only by the next turn of a loop.
 ///
 /// Both the source and the code must go backwards: arguments are evaluated from the last line to the first, and the
@@ -239,7 +264,7 @@ fn goes_back(from: &Frame, to: &Frame) -> bool {
 }
 
 /// The innermost frame that the user wrote.
-fn user_frame(frames: &[Frame]) -> &Frame {
+pub(super) fn user_frame(frames: &[Frame]) -> &Frame {
     let is_users = |frame: &&Frame| !frame.function.as_deref().is_some_and(of_library);
     frames.iter().find(is_users).unwrap_or(&frames[0])
 }
@@ -256,21 +281,8 @@ fn is_starter(frame: &Frame) -> bool {
     module.starts_with("libavmon") || (of_c_library && starts)
 }
 
-fn sentence(finding: &Finding) -> String {
-    let Finding { block, first, second, culprit, lock, .. } = finding;
-    let (first, second) = (first.location.short(), second.location.short());
-    let places = if first == second { format!("at {first}") } else { format!("({first} and {second})") };
-    let could = if finding.kind == Kind::In { "ran" } else { "can run" };
-    format!(
-        "{} is not atomic: between its two acquires of {} {places}, thread {} {could} the section at {}.",
-        block.subject(),
-        lock.label(),
-        finding.thread_label(culprit.thread),
-        culprit.location.short(),
-    )
-}
-
-fn suppression(block: &Block) -> String {
+/// The line that hides findings of a block.
+pub(super) fn suppression(block: &Block) -> String {
     // Without a name there is only the module, and an offset is in nothing that templates are matched with.
     let name = block.name.split("+0x").next().unwrap_or_default().replace('$', "*");
     format!("atomicity_top:{name}")

@@ -5,7 +5,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::analysis::{Transaction, Violation};
+use crate::analysis::Transaction;
 use crate::options::Options;
 use crate::report::rules::{self, RulesError};
 use crate::report::template::Template;
@@ -56,10 +56,9 @@ impl Specification {
         })
     }
 
-    /// The transaction that a violation is blamed on, as an index into its stack: the innermost common one that is
-    /// meant to be atomic.
-    pub fn blame(&mut self, violation: &Violation, name: &mut dyn FnMut(&Transaction) -> String) -> Option<usize> {
-        let common = violation.first.stack.get(..violation.common)?;
+    /// The transaction that is blamed when these are split, outermost first: the innermost one that is meant to be
+    /// atomic, by its index.
+    pub fn blame(&mut self, common: &[Transaction], name: &mut dyn FnMut(&Transaction) -> String) -> Option<usize> {
         if common.last().is_some_and(|innermost| is_retry_loop(&name(innermost))) {
             return None;
         }
@@ -88,26 +87,6 @@ fn is_retry_loop(function: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::{AcquireSite, ErrorKind};
-    use crate::event::Mode;
-
-    /// A violation whose common transactions are calls of these functions; `common` names index them by address.
-    fn violation(depth: usize) -> Violation {
-        let stack = (0..depth as u64).map(|i| Transaction::Function { inside: i, call: 100 + i }).collect();
-        let site = AcquireSite { thread: 1, pc: 7, mode: Mode::Exclusive, stack, held: vec![] };
-        Violation {
-            key: 0,
-            kind: ErrorKind::In,
-            lock: 1,
-            generation: 0,
-            lock_init: 0,
-            common: depth,
-            first: site.clone(),
-            second: site.clone(),
-            culprit: site,
-            culprit_frames: depth,
-        }
-    }
 
     fn blamed(specification: &str, names: &[&'static str]) -> Option<&'static str> {
         let mut specification = Specification::parse("spec", specification).unwrap();
@@ -115,7 +94,10 @@ mod tests {
             Transaction::Function { inside, .. } => names[*inside as usize].to_owned(),
             _ => unreachable!(),
         };
-        specification.blame(&violation(names.len()), &mut name).map(|index| names[index])
+        // Names are found by address.
+        let common: Vec<_> =
+            (0..names.len() as u64).map(|i| Transaction::Function { inside: i, call: 100 + i }).collect();
+        specification.blame(&common, &mut name).map(|index| names[index])
     }
 
     #[test]

@@ -6,16 +6,18 @@ use crate::report::rules::{self, Rule, RulesError};
 
 /// The types: name, and what their template is matched against.
 pub const TYPES: &[(&str, &str)] = &[
-    ("atomicity", "function, file or module of any frame of the three acquires, and the block"),
+    ("atomicity", "function, file or module of any frame of the acquires or accesses, and the block"),
     ("atomicity_top", "function, label, file or module of the block itself"),
-    ("called_from_lib", "module of any frame of the three acquires"),
+    ("called_from_lib", "module of any frame of the acquires or accesses"),
     ("lock", "name of the lock, or function, file or module that initialised it"),
+    ("variable", "name of a variable that is accessed, or function, file or module that allocated it"),
 ];
-const KINDS: [&str; 4] = [TYPES[ANY_FRAME].0, TYPES[BLOCK].0, TYPES[MODULE].0, TYPES[LOCK].0];
+const KINDS: [&str; 5] = [TYPES[ANY_FRAME].0, TYPES[BLOCK].0, TYPES[MODULE].0, TYPES[LOCK].0, TYPES[VARIABLE].0];
 const ANY_FRAME: usize = 0;
 const BLOCK: usize = 1;
 const MODULE: usize = 2;
 const LOCK: usize = 3;
+const VARIABLE: usize = 4;
 
 /// A suppression and how often it matched.
 #[derive(Debug)]
@@ -70,12 +72,17 @@ fn fits(rule: &Rule, finding: &Finding) -> bool {
         known.into_iter().any(|text| matches(text)) || matches(&frame.module)
     };
     let is_block = || matches(&finding.block.name) || matches_any(&finding.block.begin);
-    let mut frames = [&finding.first, &finding.second, &finding.culprit].into_iter().flat_map(|a| &a.stack);
+    let mut frames = finding.operations().flat_map(|operation| &operation.stack);
+    let is_named = |name: &Option<String>| name.as_deref().is_some_and(matches);
     match rule.kind {
         ANY_FRAME => is_block() || frames.any(matches_any),
         BLOCK => is_block(),
         MODULE => frames.any(|frame| matches(&frame.module)),
-        _ => finding.lock.name.as_deref().is_some_and(matches) || finding.lock.initialised_at.iter().any(matches_any),
+        LOCK => finding.lock.iter().any(|lock| is_named(&lock.name) || lock.initialised_at.iter().any(matches_any)),
+        _ => finding.variables.iter().any(|variable| {
+            let allocated_at = variable.allocation.iter().flat_map(|allocation| &allocation.allocated_at);
+            is_named(&variable.name) || allocated_at.into_iter().any(matches_any)
+        }),
     }
 }
 
@@ -116,13 +123,24 @@ mod tests {
     #[test]
     fn lock_looks_at_the_lock_only() {
         let mut finding = samples::append();
-        finding.lock.name = Some("log_mutex".into());
-        finding.lock.initialised_at = vec![samples::frame("log_open", "log.c", 3, "/bin/prog", 0x10)];
+        let lock = finding.lock.as_mut().unwrap();
+        lock.name = Some("log_mutex".into());
+        lock.initialised_at = vec![samples::frame("log_open", "log.c", 3, "/bin/prog", 0x10)];
         let hides = |line: &str| Suppressions::parse("supp", line).unwrap().find(&finding).is_some();
         assert!(hides("lock:^log_mutex$"));
         assert!(hides("lock:^log_open$"));
         assert!(hides("lock:log.c$"));
         assert!(!hides("lock:append"));
+    }
+
+    #[test]
+    fn variable_looks_at_names_and_allocations() {
+        let hides = |line: &str| Suppressions::parse("supp", line).unwrap().find(&samples::pair()).is_some();
+        assert!(hides("variable:^total$"));
+        assert!(hides("variable:^make$"));
+        assert!(!hides("variable:show"));
+        assert!(!hides("lock:*"), "there is none");
+        assert!(hides("atomicity:b.c$"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Effects, Style};
 
-use crate::report::finding::{Acquire, Finding, Frame, LockMode, Strength, Thread};
+use crate::report::finding::{Analysis, Finding, Frame, Lock, LockMode, Operation, Strength, Thread, Variable};
 
 const SEPARATOR: &str = "==================";
 
@@ -39,7 +39,6 @@ impl Look {
 pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
     let mut text = String::new();
     let label = |id| finding.thread_label(id);
-    let lock = finding.lock.label();
     // Writing to a string cannot fail.
     let mut line = |content: &str| text.extend([content, "\n"]);
 
@@ -53,27 +52,43 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
     line(&format!("  Block: {} {}{source} ({})", finding.block.kind.name(), finding.block.name, begin.place()));
     line("");
 
-    let operations = [
-        (&finding.first, format!("Thread {} acquires {lock}", label(finding.first.thread))),
-        (&finding.culprit, format!("Thread {} acquires it in between", label(finding.culprit.thread))),
-        (&finding.second, format!("Thread {} acquires it again", label(finding.second.thread))),
-    ];
-    for (acquire, what) in operations {
-        line(&operation(acquire, &what, look));
+    for (done, what) in operations(finding) {
+        line(&operation(done, &what, look));
     }
 
     if !finding.also_split.is_empty() {
         line(&format!("  Also split: {}", finding.also_split.join(", ")));
         line("");
     }
-    if let Some(about) = about_lock(finding, look) {
+    for variable in &finding.variables {
+        line(&about_variable(variable, look));
+    }
+    if let Some(about) = finding.lock.as_ref().and_then(|lock| about_lock(lock, look)) {
         line(&about);
+    }
+    if !finding.diagram.is_empty() {
+        line("  In this order:");
+        for drawn in &finding.diagram {
+            line(format!("    {drawn}").trim_end());
+        }
+        line("");
+    }
+    if let Some(because) = &finding.because {
+        line(&format!("  Why this can happen: {because}"));
+        line("");
     }
     for thread in finding.threads.iter().filter(|thread| thread.id != 0) {
         line(&about_thread(thread, &label, look));
     }
 
     line(&format!("  Finding #{}, {}: {}", finding.id, finding.kind.name(), finding.kind.meaning()));
+    if let Some(pattern) = finding.pattern {
+        let found_by: Vec<&str> = finding.found_by.iter().copied().map(Analysis::name).collect();
+        line(&format!("  Conflict {}, found by {}: {}", pattern.name(), found_by.join(", "), pattern.meaning()));
+    }
+    if let Some(data) = finding.data {
+        line(&format!("  Lock level only: {}", data.meaning()));
+    }
     if finding.strength != Strength::Strong {
         line(&format!("  Weak, {}: {}", finding.strength.name(), finding.strength.meaning()));
     }
@@ -95,18 +110,58 @@ pub fn note(finding: &Finding, other: u64) -> String {
     )
 }
 
-fn operation(acquire: &Acquire, what: &str, look: &Look) -> String {
-    let shared = if acquire.mode == LockMode::Shared { " (shared)" } else { "" };
+/// The operations of a finding in its order, and what is said of each.
+fn operations(finding: &Finding) -> Vec<(&Operation, String)> {
+    let Finding { first, culprit, culprit_too, second, lock, variables, .. } = finding;
+    let says = |operation: &Operation, what: &str| {
+        format!("Thread {} {} {what}", finding.thread_label(operation.thread), operation.action.does())
+    };
+    if let ([one, other, ..], Some(too)) = (&variables[..], culprit_too) {
+        return vec![
+            (first, says(first, &one.label())),
+            (culprit, says(culprit, "it")),
+            (too, says(too, &other.label())),
+            (second, says(second, "it")),
+        ];
+    }
+    let object = variables.first().map(Variable::label).or(lock.as_ref().map(Lock::label)).unwrap_or_default();
+    let again = if second.action == first.action { "it again" } else { "it" };
+    vec![(first, says(first, &object)), (culprit, says(culprit, "it in between")), (second, says(second, again))]
+}
+
+fn operation(operation: &Operation, what: &str, look: &Look) -> String {
+    let shared = if operation.mode == Some(LockMode::Shared) { " (shared)" } else { "" };
     let mut text = format!("  {}\n", look.paint(OPERATION, &format!("{what}{shared}:")));
-    push_stack(&mut text, &acquire.stack, look);
-    if !acquire.held.is_empty() {
-        let _ = writeln!(text, "    while it holds {}", acquire.held.join(", "));
+    push_stack(&mut text, &operation.stack, look);
+    let taken = |(index, lock): (usize, &String)| match operation.sections.get(index) {
+        Some(section) => format!("{lock} taken at {}", section.taken_at.short()),
+        None => lock.clone(),
+    };
+    let held: Vec<String> = operation.held.iter().enumerate().map(taken).collect();
+    if !held.is_empty() {
+        let _ = writeln!(text, "    while it holds {}", held.join(", "));
     }
     text
 }
 
-fn about_lock(finding: &Finding, look: &Look) -> Option<String> {
-    let lock = &finding.lock;
+fn about_variable(variable: &Variable, look: &Look) -> String {
+    let address = &variable.address;
+    let mut text = match (&variable.name, &variable.allocation) {
+        (Some(name), _) => format!("  Variable '{name}' is a global at {address}.\n"),
+        (None, None) => format!("  Nothing is known of the memory at {address}.\n"),
+        (None, Some(allocation)) if allocation.allocated_at.is_empty() => {
+            format!("  The memory at {address} is on the stack of thread T{}.\n", allocation.thread)
+        }
+        (None, Some(allocation)) => format!(
+            "  The memory at {address} is at offset {} of a block of {} bytes that thread T{} allocated at:\n",
+            allocation.offset, allocation.size, allocation.thread
+        ),
+    };
+    push_stack(&mut text, variable.allocation.as_ref().map_or(&[], |allocation| &allocation.allocated_at), look);
+    text
+}
+
+fn about_lock(lock: &Lock, look: &Look) -> Option<String> {
     let mut text = match (&lock.name, lock.initialised_at.is_empty()) {
         (None, true) => return None,
         (Some(name), true) => format!("  Lock '{name}' is a global.\n"),
@@ -203,7 +258,7 @@ fn counted(number: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::finding::samples;
+    use crate::report::finding::{Data, samples};
 
     fn lines(finding: &Finding) -> Vec<String> {
         report(finding, 7, &Look::default()).lines().map(str::to_owned).collect()
@@ -212,11 +267,11 @@ mod tests {
     #[test]
     fn a_lock_without_a_name_is_not_called_a_global() {
         let mut finding = samples::append();
-        finding.lock.name = None;
+        finding.lock.as_mut().unwrap().name = None;
         let text = lines(&finding);
         assert!(text.contains(&"  Thread T1 acquires the lock initialised at a.c:55:".to_owned()), "{text:#?}");
         assert!(text.contains(&"  The lock was initialised at:".to_owned()));
-        finding.lock.initialised_at.clear();
+        finding.lock.as_mut().unwrap().initialised_at.clear();
         let text = lines(&finding);
         assert!(text.contains(&"  Thread T1 acquires lock 0x5000:".to_owned()), "{text:#?}");
         assert!(!text.iter().any(|line| line.contains("initialised")));
@@ -225,8 +280,103 @@ mod tests {
     #[test]
     fn a_shared_acquire_says_so() {
         let mut finding = samples::append();
-        finding.culprit.mode = LockMode::Shared;
+        finding.culprit.mode = Some(LockMode::Shared);
         assert!(lines(&finding).contains(&"  Thread T2 'updater' acquires it in between (shared):".to_owned()));
+    }
+
+    #[test]
+    fn the_report_of_a_conflict() {
+        let mut finding = samples::length();
+        finding.found_by.insert(0, Analysis::Windows);
+        finding.sentence = "append() is not atomic: it reads and writes.".into();
+        let text = report(&finding, 7, &Look { strip_path_prefix: "/src/".to_owned(), ..Look::default() });
+        let expected = "\
+==================
+WARNING: avmon: atomicity violation (pid=7)
+  append() is not atomic: it reads and writes.
+
+  Block: function append a.c:10 (prog+0x1180)
+
+  Thread T1 reads 'length':
+    #0 append a.c:13 (prog+0x1210)
+    #1 worker a.c:50 (prog+0x1300)
+    while it holds 'lock' taken at a.c:12
+
+  Thread T2 'updater' writes it in between:
+    #0 update b.c:41 (libb.so+0x510)
+    while it holds 'lock' taken at b.c:40
+
+  Thread T1 writes it:
+    #0 append a.c:20 (prog+0x1250)
+    #1 worker a.c:50 (prog+0x1300)
+    while it holds 'lock' taken at a.c:19
+
+  Also split: append_all, flush
+
+  Variable 'length' is a global at 0x6000.
+
+  Lock 'lock' is a global, initialised at:
+    #0 main a.c:55 (prog+0x1380)
+
+  In this order:
+    T1                          T2
+    reads 'length' a.c:13
+                                writes 'length' b.c:41
+
+  Why this can happen: Nothing prevents it.
+
+  Thread T1 (runs worker) created by thread T0 'main' at:
+    #0 main a.c:60 (prog+0x1400)
+
+  Thread T2 'updater' (runs worker) created by thread T0 'main' at:
+    #0 main a.c:61 (prog+0x1400)
+
+  Finding #1, after: not seen in this run, but nothing prevents it
+  Conflict rww, found by windows, cut_points: the block writes over what the culprit wrote, by a value from before
+  To hide it: atomicity_top:append
+SUMMARY: avmon: atomicity violation a.c:13 in append
+==================
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn the_report_of_two_variables() {
+        let text = report(&samples::pair(), 7, &Look { strip_path_prefix: "/src/".to_owned(), ..Look::default() });
+        let expected = "
+  Thread T1 reads 'total':
+    #0 show a.c:72 (prog+0x1648)
+
+  Thread T2 'updater' writes it:
+    #0 update b.c:40 (libb.so+0x528)
+
+  Thread T2 'updater' atomically updates offset 16 of the memory allocated at a.c:30:
+    #0 update b.c:44 (libb.so+0x52c)
+
+  Thread T1 reads it:
+    #0 show a.c:75 (prog+0x164b)
+
+  Variable 'total' is a global at 0x6000.
+
+  The memory at 0x7010 is at offset 16 of a block of 48 bytes that thread T0 allocated at:
+    #0 make a.c:30 (prog+0x1700)
+
+  In this order:
+    T1   T2
+
+";
+        assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn a_window_says_what_is_known_of_its_data() {
+        let finding = Finding { data: Some(Data::NotConflicting), strength: Strength::LockLevel, ..samples::append() };
+        let text = lines(&finding);
+        let told = [
+            "  Lock level only: in no order of the recorded accesses do three of them conflict there",
+            "  Weak, lock_level: the accesses that were recorded under the lock do not conflict",
+        ];
+        assert!(told.iter().all(|line| text.iter().any(|other| other == line)), "{text:#?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! joins. Every event carries the [`Place`] of its step as code location.
 
 use super::machine::{Effect, Machine, Taken};
-use super::program::Place;
+use super::program::{Operation, Place, Update};
 use super::run::Run;
 use super::tree::{ObjectId, ThreadIndex};
 use crate::event::{Event, Kind, Mode, RESUMED, STRIPES, ThreadId, atomic};
@@ -111,7 +111,14 @@ impl Machine<'_> {
             Effect::Wrote(variable) if is_plain(variable) => to.access(Kind::Write, variable),
             Effect::Read(variable) => to.add(Kind::AtomicLoad, SEQ_CST, address_of(variable)),
             Effect::Wrote(variable) => to.add(Kind::AtomicStore, SEQ_CST, address_of(variable)),
-            Effect::Updated(variable) => to.add(Kind::AtomicUpdate, SEQ_CST, address_of(variable)),
+            Effect::Updated(variable) => {
+                let is_comparison = matches!(
+                    self.program.at(taken.place).operation,
+                    Operation::Update { update: Update::Exchange(..), .. }
+                );
+                let compared = if is_comparison { atomic::COMPARED } else { 0 };
+                to.add(Kind::AtomicUpdate, SEQ_CST | compared, address_of(variable));
+            }
             Effect::Forked(child) => to.fork(child),
             Effect::Joined(child) => to.join(child),
             Effect::Slept { lock, .. } => to.add(Kind::Release, mode(false), address_of(lock)),

@@ -201,7 +201,7 @@ impl<'a> State<'a> {
         }
         match step.op {
             Op::Exchange => None,
-            _ if self.goal.variables.contains(&step.object) => Some(Astray::UntilBranch),
+            _ if self.goal.frees(self.history, at) => Some(Astray::UntilBranch),
             _ => self.is_of_goal(at).then_some(Astray::Lost),
         }
     }
@@ -309,7 +309,7 @@ impl<'a> State<'a> {
             }
             op if op.writes() => {
                 let is_same = becomes == Astray::No;
-                self.is_wild |= !is_same && !self.goal.variables.contains(&step.object);
+                self.is_wild |= !is_same && !self.goal.is_about(self.history, step.object);
                 trail.written = Some((step.object, self.written.insert(step.object, Written { at, is_same })));
             }
             _ => {}

@@ -1,0 +1,309 @@
+//! Nondeterminism witnesses before the judge: what is reported about one run of a scenario is what all its runs show.
+//!
+//! How to run many more: see `tests/scenarios/judge.rs`.
+
+mod predict_support;
+mod scenarios;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use avmon::predict::history::{At, History, NONE, Op};
+use avmon::predict::search::{self, Budget, Outcome};
+use avmon::predict::witnesses::{Config, Phase, Verdict, Witness, order, verdicts};
+use avmon::scenario::events::place_of;
+use avmon::scenario::explore::{Search, explore};
+use avmon::scenario::graph::{Graph, access_of};
+use avmon::scenario::machine::Machine;
+use avmon::scenario::program::{Place, Program};
+use avmon::scenario::run::Run;
+use predict_support::legal::legal;
+use predict_support::{history, with_branches};
+use scenarios::judge::{is_usual, try_cases};
+use scenarios::{Case, Shape};
+
+const CASES: u32 = 300;
+/// Steps of the search after which a scenario is left out.
+const MOST_STEPS: u64 = 20_000;
+const RUNS: u64 = 2;
+const BUDGET: Budget = Budget { choices: 200_000, window: 1 << 16 };
+const DEFAULT: Config = Config { paper: false, jobs: 1, budget: BUDGET };
+const PAPER: Config = Config { paper: true, jobs: 1, budget: Budget { choices: 1 << 12, window: 0 } };
+
+/// A step of a program, whatever the run: a place, and how often the thread was there before.
+type Name = (Place, usize);
+
+/// A run as the oracle sees it.
+struct Shown {
+    graph: Graph,
+    names: Vec<Name>,
+    at: BTreeMap<Name, usize>,
+}
+
+impl Shown {
+    fn new(run: &Run) -> Shown {
+        let graph = Graph::new(&run.log, false);
+        let names: Vec<Name> =
+            (0..graph.operations.len()).map(|at| (graph.operations[at].place, graph.occurrence(at))).collect();
+        let at = names.iter().copied().zip(0..).collect();
+        Shown { graph, names, at }
+    }
+
+    /// The write that a read saw here.
+    fn seen(&self, read: usize) -> Option<usize> {
+        let access = |at: usize| access_of(self.graph.operations[at].effect);
+        let (variable, ..) = access(read)?;
+        (0..read).rev().find(|&at| access(at).is_some_and(|(other, _, writes)| writes && other == variable))
+    }
+}
+
+/// The observed run.
+struct Observed<'a> {
+    history: &'a History,
+    steps: BTreeSet<Name>,
+    names: Vec<Option<Name>>,
+    accesses: BTreeMap<Name, At>,
+    branches: BTreeMap<Name, u8>,
+}
+
+impl<'a> Observed<'a> {
+    fn new(history: &'a History, run: &Run) -> Observed<'a> {
+        let mut times: BTreeMap<(u64, bool), usize> = BTreeMap::new();
+        let mut names = Vec::new();
+        let mut accesses = BTreeMap::new();
+        let mut branches: BTreeMap<Name, u8> = BTreeMap::new();
+        for (at, step) in (0..).zip(&history.steps) {
+            let is_access = step.op.is_access();
+            let time = times.entry((history.pc(at), is_access)).or_default();
+            let name = place_of(history.pc(at)).map(|place| (place, *time));
+            *time += 1;
+            names.push(name.filter(|_| is_access));
+            if let Some(name) = name {
+                let most = branches.entry(name).or_default();
+                *most = (*most).max(step.branches);
+                if is_access {
+                    accesses.insert(name, at);
+                }
+            }
+        }
+        Observed { history, steps: Shown::new(run).names.into_iter().collect(), names, accesses, branches }
+    }
+
+    fn name(&self, at: At) -> Name {
+        self.names[at as usize].expect("an access of the scenario")
+    }
+
+    /// The witness' steps in another run, in the order of the witness, if they are there in that order.
+    fn places(&self, witness: &Witness, shown: &Shown) -> Option<Vec<usize>> {
+        let steps = witness.order().into_iter().filter(|&step| step != NONE);
+        let places: Vec<usize> = steps.map(|step| shown.at.get(&self.name(step)).copied()).collect::<Option<_>>()?;
+        // The steps of a witness write, or read, as they did.
+        let acts = witness.order().into_iter().filter(|&step| step != NONE).zip(&places).all(|(step, &place)| {
+            let op = self.history.step(step).op;
+            access_of(shown.graph.operations[place].effect)
+                .is_some_and(|(_, reads, writes)| if step == witness.read { reads } else { writes == op.writes() })
+        });
+        let last = *places.iter().max()?;
+        let is_absent = witness
+            .without()
+            .is_none_or(|writer| shown.at.get(&self.name(writer)).is_none_or(|&place| place > last));
+        (acts && places.is_sorted() && is_absent).then_some(places)
+    }
+
+    /// Whether a run shows a witness, and everything that had to come before it is as it was.
+    fn is_shown(&self, witness: &Witness, shown: &Shown) -> bool {
+        let Some(goals) = self.places(witness, shown) else { return false };
+        let history = self.history;
+        let graph = &shown.graph;
+        let is_past = |at: usize| goals.iter().any(|&goal| graph.comes_before(at, goal));
+        let past: Vec<usize> = (0..graph.operations.len()).filter(|&at| is_past(at)).collect();
+        let thread = |at: usize| graph.operations[at].place.thread;
+        let read = shown.at[&self.name(witness.read)];
+        let has_successor = |at: usize| past.iter().any(|&later| later > at && thread(later) == thread(at));
+        let is_after_read = |at: usize| at > read && thread(at) == thread(read);
+        let step_of = |at: usize| self.accesses.get(&shown.names[at]).map(|&step| (step, history.step(step)));
+        let is_unbroken = |at: usize, step: At| {
+            let link = history.step(step).link;
+            shown.seen(at).map(|seen| shown.names[seen]) == (link != NONE).then(|| self.name(link))
+        };
+        // Writes that leave something else, and those of them that nobody knows where they go.
+        let is_strange = |at: usize| {
+            at == read
+                || is_after_read(at)
+                || step_of(at).is_some_and(|(step, here)| here.op.reads() && !is_unbroken(at, step))
+        };
+        let variable = history.step(witness.read).object;
+        let wild: Vec<usize> = past
+            .iter()
+            .copied()
+            .filter(|&at| step_of(at).is_some_and(|(_, here)| here.op.writes() && here.object != variable))
+            .filter(|&at| is_strange(at))
+            .collect();
+        past.iter().all(|&at| {
+            let name = shown.names[at];
+            if !self.steps.contains(&name) || is_after_read(at) && self.branches.get(&name).is_some_and(|&b| b > 0) {
+                return false;
+            }
+            let Some((step, here)) = step_of(at).filter(|(_, here)| here.op.reads()) else { return true };
+            if here.op != Op::Exchange && (at == read || !has_successor(at)) {
+                return true;
+            }
+            is_unbroken(at, step)
+                && shown.seen(at).is_none_or(|seen| !is_strange(seen))
+                && !wild.iter().any(|&write| write != at && graph.comes_before(write, at))
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Figures {
+    witnesses: u64,
+    feasible: u64,
+    /// Decided by a search.
+    searched: u64,
+    /// Some run shows the order, but not one that is like the observed one up to it.
+    missed: u64,
+    paper_false: u64,
+    paper_missed: u64,
+}
+
+#[derive(Default)]
+struct Tally {
+    figures: Figures,
+    scenarios: u64,
+    too_large: u64,
+    examples: BTreeMap<&'static str, String>,
+}
+
+impl Tally {
+    fn example(&mut self, what: &'static str, text: String) {
+        let known = self.examples.entry(what).or_insert_with(|| text.clone());
+        if text.len() < known.len() {
+            *known = text;
+        }
+    }
+
+    fn judge(&mut self, case: &Case, is_exact: bool) -> Result<(), String> {
+        let program = Program::new(&case.scenario);
+        let machine = Machine::new(&program);
+        let mut all = Vec::new();
+        let explored = explore(&machine, Search::Reduced, MOST_STEPS, &mut |run| {
+            all.push(Shown::new(run));
+            ControlFlow::Continue(())
+        });
+        if !explored.is_complete {
+            self.too_large += 1;
+            return Ok(());
+        }
+        self.scenarios += 1;
+        for number in 0..RUNS {
+            let run = machine.run_at_random(case.seed.wrapping_add(number));
+            let events = machine.events(&run);
+            let history = if is_exact { history(&events) } else { history(&with_branches(&events)) };
+            self.compare(case, &run, &history, &all, is_exact)?;
+        }
+        Ok(())
+    }
+
+    fn compare(
+        &mut self,
+        case: &Case,
+        run: &Run,
+        history: &History,
+        all: &[Shown],
+        is_exact: bool,
+    ) -> Result<(), String> {
+        let observed = Observed::new(history, run);
+        let papers: BTreeMap<Witness, (Verdict, Phase)> =
+            verdicts(history, &PAPER).into_iter().map(|(witness, verdict, phase)| (witness, (verdict, phase))).collect();
+        for (witness, verdict, phase) in verdicts(history, &DEFAULT) {
+            let text = || {
+                let [w, r, c] = [witness.writer, witness.read, witness.challenger]
+                    .map(|at| if at == NONE { None } else { Some(observed.name(at).0) });
+                format!("{:?} w {w:?} r {r:?} c {c:?} in {:?}\n{case:?}", witness.way, run.order)
+            };
+            self.figures.witnesses += 1;
+            self.figures.searched += u64::from(phase != Phase::Order);
+            let searched = search::find(history, &witness.goal(), BUDGET);
+            let expected = match &searched {
+                Outcome::Feasible(_) => Verdict::Feasible,
+                Outcome::Infeasible => Verdict::Infeasible,
+                Outcome::Undecided => Verdict::Undecided,
+            };
+            if verdict != expected {
+                return Err(format!("{verdict:?} by {phase:?}, but the search says {searched:?}: {}", text()));
+            }
+            let found = order(history, witness, BUDGET);
+            if found.is_some() != (verdict == Verdict::Feasible) {
+                return Err(format!("{verdict:?}, but the order is {found:?}: {}", text()));
+            }
+            if let Some(found) = found {
+                legal(history, &witness, &found).map_err(|wrong| format!("{wrong}\n{found:?}: {}", text()))?;
+            }
+            let is_shown = all.iter().any(|shown| observed.is_shown(&witness, shown));
+            let is_seen = is_shown || all.iter().any(|shown| observed.places(&witness, shown).is_some());
+            let is_feasible = verdict == Verdict::Feasible;
+            self.figures.feasible += u64::from(is_feasible);
+            let is_wrong = if is_exact { is_feasible != is_shown } else { is_feasible && !is_seen };
+            if is_wrong {
+                return Err(format!("{verdict:?} by {phase:?}, shown {is_shown}: {}", text()));
+            }
+            self.figures.missed += u64::from(is_seen && !is_feasible);
+            match papers[&witness].0 {
+                Verdict::Feasible if !is_shown => {
+                    self.figures.paper_false += 1;
+                    self.example(if is_seen { "kept by the paper" } else { "false in the paper" }, text());
+                }
+                Verdict::Infeasible if is_shown => {
+                    self.figures.paper_missed += 1;
+                    self.example("missed by the paper", text());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn family(name: &str, shape: Shape, is_exact: bool, expected: Figures) {
+    let tally = std::cell::RefCell::new(Tally::default());
+    try_cases(name, shape, CASES, |case| tally.borrow_mut().judge(case, is_exact));
+    let Tally { figures, scenarios, too_large, examples } = tally.into_inner();
+    println!("{name}: {scenarios} scenarios ({too_large} too large to judge): {figures:?}");
+    for (what, example) in examples {
+        println!("{name}, {what}: {example}");
+    }
+    assert!(scenarios > too_large, "{name}: most scenarios are too large to know the truth");
+    assert!(!is_usual() || figures == expected, "{name}: now {figures:?}");
+}
+
+macro_rules! families {
+    ($($name:ident: $is_exact:expr, $shape:expr, $figures:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            let [witnesses, feasible, searched, missed, paper_false, paper_missed] = $figures;
+            let expected = Figures { witnesses, feasible, searched, missed, paper_false, paper_missed };
+            family(stringify!($name), $shape, $is_exact, expected);
+        })*
+    };
+}
+
+const EXACT: bool = true;
+/// What is reported is true, but there may be more.
+const SOUND: bool = false;
+
+families! {
+    locks: EXACT, Shape { threads: (2, 3), ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    races: EXACT, Shape { threads: (2, 3), race_free: false, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    one_variable: EXACT, Shape { threads: (2, 3), variables: 1, race_free: false, length: 4, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    chains: EXACT, Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    shared: EXACT, Shape { threads: (2, 3), shared: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    forks: EXACT, Shape { threads: (2, 4), forks: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    atomics: EXACT, Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    branches: SOUND, Shape { threads: (2, 3), branches: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    tries: SOUND, Shape { threads: (2, 3), tries: true, branches: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    conditions: SOUND, Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    semaphores: SOUND, Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    barriers: SOUND, Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN }, [0, 0, 0, 0, 0, 0];
+    everything: SOUND, Shape { race_free: true, ..Shape::EVERYTHING }, [0, 0, 0, 0, 0, 0];
+}

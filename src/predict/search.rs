@@ -23,8 +23,8 @@ mod state;
 use rustc_hash::FxHashSet;
 
 use super::history::{At, History, Holds, NONE};
-pub(super) use limits::needs;
 use limits::Limits;
+pub(super) use limits::needs;
 use state::{Move, State};
 
 /// What an order is searched for.

@@ -104,7 +104,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        Config { paper: false, jobs: 1, budget: Budget { choices: 2_000, window: 1 << 13 } }
+        Config { paper: false, jobs: 1, budget: Budget { choices: 1_000, window: 1 << 15 } }
     }
 }
 
@@ -268,14 +268,14 @@ fn reads(history: &History) -> impl Iterator<Item = At> {
 /// The possible witnesses of a read.
 fn witnesses(history: &History, read: At) -> impl Iterator<Item = Witness> {
     let step = history.step(read);
-    let ways: &[Way] = if step.link == NONE { &[Way::Overwritten] } else { &[Way::Overwritten, Way::Without, Way::Early] };
+    let ways: &[Way] =
+        if step.link == NONE { &[Way::Overwritten] } else { &[Way::Overwritten, Way::Without, Way::Early] };
     let writer = step.link;
     let challengers = history.accesses(step.object).iter().copied().filter(move |&other| {
         let op = history.step(other).op;
         op.writes() && op != Op::Free && other != writer && other != read
     });
-    challengers
-        .flat_map(move |challenger| ways.iter().map(move |&way| Witness { writer, read, challenger, way }))
+    challengers.flat_map(move |challenger| ways.iter().map(move |&way| Witness { writer, read, challenger, way }))
 }
 
 /// What the default rules know of a run.
@@ -311,8 +311,9 @@ impl<'a> Rules<'a> {
         }
         let verdict = match search::find(history, &witness.goal(), budget) {
             Outcome::Feasible(_) => Verdict::Feasible,
-            Outcome::Infeasible => Verdict::Infeasible,
-            Outcome::Undecided => Verdict::Undecided,
+            // The search does not ask who else could have held a lock that was refused.
+            Outcome::Infeasible if self.index.refusals.is_empty() => Verdict::Infeasible,
+            Outcome::Infeasible | Outcome::Undecided => Verdict::Undecided,
         };
         (verdict, Phase::Choice(1))
     }

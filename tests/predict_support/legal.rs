@@ -76,8 +76,7 @@ pub fn legal(history: &History, witness: &Witness, order: &Order) -> Result<(), 
         }
     }
     let place = |at: At| all.iter().position(|&other| other == at);
-    let places: Vec<Option<usize>> =
-        witness.order().into_iter().filter(|&step| step != NONE).map(place).collect();
+    let places: Vec<Option<usize>> = witness.order().into_iter().filter(|&step| step != NONE).map(place).collect();
     if places.contains(&None) || !places.is_sorted() {
         return Err(format!("not in the order of {witness:?}: {all:?}"));
     }

@@ -16,8 +16,11 @@ pub struct Shape {
     pub threads: usize,
     pub variables: usize,
     pub locks: usize,
-    /// Accesses of one visit.
+    /// Accesses of one visit, and function calls.
     pub accesses: usize,
+    pub calls: usize,
+    /// Of a hundred accesses of a record, how many are of its first variable.
+    pub hot: usize,
     /// Of a hundred accesses, how many write.
     pub writes: usize,
     /// Of a hundred visits, how many go to the record of the last one.
@@ -46,7 +49,9 @@ impl Random {
 enum Act {
     Do(Event),
     /// Falls asleep, unless what it waits for was signalled already.
-    Sleep { record: usize },
+    Sleep {
+        record: usize,
+    },
 }
 
 struct Maker {
@@ -210,11 +215,16 @@ impl Maker {
     }
 
     fn visit(&mut self, thread: usize, record: usize) {
-        let Shape { variables, locks, accesses, writes, .. } = self.shape;
+        let Shape { variables, locks, accesses, writes, hot, calls, .. } = self.shape;
         let all = variables * 7 / 8;
         let of_record = (all / locks).max(1);
+        for call in 0..calls {
+            self.plans[thread].push_back(Act::Do(Event::enter(2, 0, 0x40_3000, 0x40_3000 + 16 * call as u64)));
+            self.plans[thread].push_back(Act::Do(Event::new(Kind::Leave, 0, 2, 0, 0)));
+        }
         for _ in 0..accesses {
-            let variable = (record * of_record + self.random.pick(of_record)) % all.max(1);
+            let other = if self.random.percent(hot) { 0 } else { self.random.pick(of_record) };
+            let variable = (record * of_record + other) % all.max(1);
             let kind = if self.random.percent(writes) { Kind::Write } else { Kind::Read };
             self.access(thread, kind, variable);
         }

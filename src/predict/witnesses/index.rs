@@ -63,6 +63,7 @@ impl<'a> Index<'a> {
         let mut set = vec![0; history.lanes.len()];
         let mut region = vec![NONE; history.lanes.len()];
         let mut length = vec![0; history.lanes.len()];
+        let mut refused = Vec::new();
         for (at, step) in history.steps.iter().enumerate() {
             let lane = step.lane as usize;
             (self.place[at], length[lane]) = (length[lane], length[lane] + 1);
@@ -86,6 +87,7 @@ impl<'a> Index<'a> {
                 Op::Refused => {
                     let holds = held.iter().flatten().copied();
                     let of_lock = holds.filter(|&acquire| history.step(acquire).object == step.object).collect();
+                    refused.push(at as At);
                     self.refusals.insert(at as At, of_lock);
                     None
                 }
@@ -98,6 +100,12 @@ impl<'a> Index<'a> {
                 }
             }
             self.after[at] = set[lane];
+        }
+        // Nobody knows who had it: a semaphore, for instance.
+        for at in refused {
+            if self.refusals[&at].is_empty() {
+                self.not_known(at);
+            }
         }
     }
 

@@ -52,7 +52,7 @@ impl Rule<'_, '_> {
             || index.lane(release) != index.lane(read)
             || after.any(|(at, here)| {
                 here.branches > 0
-                    || needs(index.history, at).any(is_before)
+                    || needs(index.history, at).filter(|&before| index.lane(before) != index.lane(read)).any(is_before)
                     || at < release && index.must_see(at).is_some_and(is_before)
             })
     }

@@ -58,6 +58,8 @@ struct Attempt<'a, 'b> {
     /// What the others have done: all that they may, up to here.
     point: At,
     is_wild: bool,
+    /// Threads that wait for another one to give back a lock.
+    waiting: usize,
     memory: &'b mut Weaver,
 }
 
@@ -115,7 +117,7 @@ fn finish(index: &Index<'_>, witness: Witness, memory: &mut Weaver) -> Option<At
         point = point.max(before);
     }
     for _ in 0..MOST_POINTS {
-        let mut attempt = Attempt { index, witness, point, is_wild: false, memory };
+        let mut attempt = Attempt { index, witness, point, is_wild: false, waiting: 0, memory };
         match attempt.run(goals().skip(early)) {
             Ok(()) => return Some(point),
             Err(Stop::Until(later)) if later > point => point = later,
@@ -194,9 +196,8 @@ impl Attempt<'_, '_> {
 
     fn has_happened(&self, before: At) -> Result<(), Stop> {
         let lane = self.index.lane(before);
-        let is_of_end = |thread: &Thread| {
-            thread.lane == lane && (self.index.place[before as usize] as usize) < thread.next
-        };
+        let is_of_end =
+            |thread: &Thread| thread.lane == lane && (self.index.place[before as usize] as usize) < thread.next;
         if self.is_done(before) || self.memory.threads.iter().any(is_of_end) {
             Ok(())
         } else if self.is_early(before) {
@@ -220,10 +221,13 @@ impl Attempt<'_, '_> {
         }
         while let Some(&other) = self.memory.held.iter().find(|&&other| index.exclude(other, at)) {
             let holder = self.thread(index.lane(other));
-            if holder == thread {
+            // They may also wait for each other.
+            if holder == thread || self.waiting > self.memory.threads.len() {
                 return Err(Stop::Never);
             }
+            self.waiting += 1;
             self.step(holder, NONE)?;
+            self.waiting -= 1;
         }
         self.memory.held.push(at);
         Ok(())

@@ -200,9 +200,9 @@ impl Maker {
                 self.visit(thread, other);
                 self.put(thread, Kind::Release, lock(other), 0x40_1014);
             }
-            4 => self.put(thread, Kind::Signal, condition(record), 0x40_1018),
+            4..8 => self.put(thread, Kind::Signal, condition(record), 0x40_1018),
             // One that sleeps keeps others from it, so there is one at most, and somebody is left to signal.
-            5 if self.asleep[record].is_none() && self.asleep.iter().flatten().count() + 2 < self.shape.threads => {
+            8..11 if self.asleep[record].is_none() && self.asleep.iter().flatten().count() + 2 < self.shape.threads => {
                 self.asleep[record] = Some(thread);
                 self.put(thread, Kind::Release, lock(record), 0x40_1020);
                 self.plans[thread].push_back(Act::Sleep { record });

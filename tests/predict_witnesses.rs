@@ -11,7 +11,7 @@ use std::ops::ControlFlow;
 
 use avmon::predict::history::{At, History, NONE, Op};
 use avmon::predict::search::{self, Budget, Outcome};
-use avmon::predict::witnesses::{Config, Phase, Report, Verdict, Witness, analyse, order, verdicts};
+use avmon::predict::witnesses::{Config, Orders, Phase, Report, Verdict, Witness, analyse, verdicts};
 use avmon::scenario::events::place_of;
 use avmon::scenario::explore::{Search, explore};
 use avmon::scenario::graph::{Graph, access_of};
@@ -215,6 +215,7 @@ impl Tally {
         is_exact: bool,
     ) -> Result<(), String> {
         let observed = Observed::new(history, run);
+        let orders = Orders::new(history);
         let papers: BTreeMap<Witness, (Verdict, Phase)> = verdicts(history, &PAPER)
             .into_iter()
             .map(|(witness, verdict, phase)| (witness, (verdict, phase)))
@@ -238,7 +239,7 @@ impl Tally {
             if verdict != expected && (is_known || verdict == Verdict::Infeasible && phase != Phase::Order) {
                 return Err(format!("{verdict:?} by {phase:?}, but the search says {searched:?}: {}", text()));
             }
-            let found = order(history, witness, BUDGET);
+            let found = orders.find(witness, BUDGET);
             if found.is_some() != (verdict == Verdict::Feasible) {
                 return Err(format!("{verdict:?}, but the order is {found:?}: {}", text()));
             }
@@ -442,6 +443,7 @@ fn longer_runs() {
     let mut decided = [0; 2];
     for seed in 1..=3 {
         let history = made_up(seed);
+        let orders = Orders::new(&history);
         for (witness, verdict, phase) in verdicts(&history, &Config::default()) {
             let searched = search::find(&history, &witness.goal(), Budget { choices: 300, window: 1 << 16 });
             match (verdict, &searched) {
@@ -449,7 +451,7 @@ fn longer_runs() {
                     panic!("{seed}: {witness:?} is {verdict:?} by {phase:?}, but the search says {searched:?}")
                 }
                 (Verdict::Feasible, _) => {
-                    let found = order(&history, witness, Config::default().budget).expect("it is feasible");
+                    let found = orders.find(witness, Config::default().budget).expect("it is feasible");
                     legal(&history, &witness, &found).unwrap_or_else(|wrong| panic!("{seed}: {witness:?}: {wrong}"));
                     decided[0] += 1;
                 }

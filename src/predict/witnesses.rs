@@ -194,8 +194,14 @@ pub struct Report {
 /// Looks at all witnesses of a run, until `stop` says that it is enough.
 #[must_use]
 pub fn analyse(history: &History, config: &Config, stop: &(dyn Fn() -> bool + Sync)) -> Report {
-    let judge = Judge::new(history, config);
     let reads: Vec<At> = reads(history).collect();
+    let possible = Possible::new(history);
+    if is_too_large(history, config) {
+        let left_out = reads.iter().map(|&read| possible.of(history, read)).sum();
+        let totals = Totals { possible: left_out, left_out, ..Totals::default() };
+        return Report { totals, groups: Vec::new() };
+    }
+    let judge = Judge::new(history, config);
     let next = AtomicUsize::new(0);
     let work = || {
         let mut tally = Tally::default();
@@ -204,7 +210,11 @@ pub fn analyse(history: &History, config: &Config, stop: &(dyn Fn() -> bool + Sy
             let begin = next.fetch_add(READS_AT_ONCE, Ordering::Relaxed);
             let Some(mine) = reads.get(begin..) else { break };
             for &read in mine.iter().take(READS_AT_ONCE) {
-                tally.look_at(&judge, read, &mut memory, stop);
+                if stop() {
+                    tally.leave_out(possible.of(history, read));
+                } else {
+                    tally.look_at(&judge, read, &mut memory);
+                }
             }
         }
         tally
@@ -216,7 +226,9 @@ pub fn analyse(history: &History, config: &Config, stop: &(dyn Fn() -> bool + Sy
         std::iter::once(mine).chain(theirs).collect()
     });
     let mut all = Tally::default();
-    tallies.into_iter().for_each(|tally| all.add(tally));
+    for tally in tallies {
+        all.add(tally);
+    }
     all.report(history)
 }
 
@@ -233,25 +245,79 @@ pub fn verdicts(history: &History, config: &Config) -> Vec<(Witness, Verdict, Ph
     .collect()
 }
 
-/// An order that shows a witness, if there is one and it can be found for this price. It is one by the rules that are the default.
-#[must_use]
-pub fn order(history: &History, witness: Witness, budget: Budget) -> Option<Order> {
-    let judge = Rules::new(history);
-    let mut memory = Weaver::default();
-    if refute::is_contradiction(&judge.index, &judge.past, witness) {
-        return None;
+/// Orders that show witnesses, by the default rules.
+pub struct Orders<'a>(Rules<'a>);
+
+impl<'a> Orders<'a> {
+    #[must_use]
+    pub fn new(history: &'a History) -> Orders<'a> {
+        Orders(Rules::new(history))
     }
-    if let Some(point) = weave::weave(&judge.index, &judge.rest, &judge.unknown, witness, &mut memory) {
-        return Some(weave::order(&judge.index, point, &memory));
-    }
-    match search::find(history, &witness.goal(), budget) {
-        Outcome::Feasible(order) => Some(order),
-        Outcome::Infeasible | Outcome::Undecided => None,
+
+    /// An order that shows a witness, if there is one and it can be found for this price.
+    #[must_use]
+    pub fn find(&self, witness: Witness, budget: Budget) -> Option<Order> {
+        let Rules { index, past, rest, unknown } = &self.0;
+        if refute::is_contradiction(index, past, witness) {
+            return None;
+        }
+        let mut memory = Weaver::default();
+        if let Some(point) = weave::weave(index, rest, unknown, witness, &mut memory) {
+            return Some(weave::order(index, point, &memory));
+        }
+        match search::find(index.history, &witness.goal(), budget) {
+            Outcome::Feasible(order) => Some(order),
+            Outcome::Infeasible | Outcome::Undecided => None,
+        }
     }
 }
 
 /// Reads that a thread takes from the pile at once.
 const READS_AT_ONCE: usize = 16;
+
+/// Bounds of steps by others, one for each step and thread: there are two such tables, of four bytes each.
+const MOST_BOUNDS: usize = 1 << 28;
+
+/// Steps of a run that the rules of the paper are tried on: they look at all pairs of sections.
+const MOST_PAPER_STEPS: usize = 1 << 14;
+
+/// Whether a run has more steps than fit into memory: then none of its witnesses is looked at.
+fn is_too_large(history: &History, config: &Config) -> bool {
+    let steps = history.steps.len();
+    let most = if config.paper { MOST_PAPER_STEPS } else { MOST_BOUNDS / history.lanes.len().max(1) };
+    steps > most
+}
+
+/// How many witnesses there are, without a look at each.
+struct Possible {
+    /// Of each variable.
+    writes: Vec<u64>,
+}
+
+impl Possible {
+    fn new(history: &History) -> Possible {
+        let writes = |variable| history.accesses(variable).iter().filter(|&&at| challenges(history, at)).count() as u64;
+        Possible { writes: (0..history.variables.len() as u32).map(writes).collect() }
+    }
+
+    fn of(&self, history: &History, read: At) -> u64 {
+        let step = history.step(read);
+        let others = self.writes[step.object as usize] - u64::from(step.op.writes()) - u64::from(step.link != NONE);
+        others * ways(history, read).len() as u64
+    }
+}
+
+/// Whether an access may be a challenger.
+fn challenges(history: &History, at: At) -> bool {
+    let op = history.step(at).op;
+    op.writes() && op != Op::Free
+}
+
+/// The ways in which a read could have missed what it saw.
+fn ways(history: &History, read: At) -> &'static [Way] {
+    let saw_first_value = history.step(read).link == NONE;
+    if saw_first_value { &[Way::Overwritten] } else { &[Way::Overwritten, Way::Without, Way::Early] }
+}
 
 /// The reads of a run that may have witnesses, variable by variable.
 fn reads(history: &History) -> impl Iterator<Item = At> {
@@ -268,14 +334,12 @@ fn reads(history: &History) -> impl Iterator<Item = At> {
 /// The possible witnesses of a read.
 fn witnesses(history: &History, read: At) -> impl Iterator<Item = Witness> {
     let step = history.step(read);
-    let ways: &[Way] =
-        if step.link == NONE { &[Way::Overwritten] } else { &[Way::Overwritten, Way::Without, Way::Early] };
     let writer = step.link;
-    let challengers = history.accesses(step.object).iter().copied().filter(move |&other| {
-        let op = history.step(other).op;
-        op.writes() && op != Op::Free && other != writer && other != read
-    });
-    challengers.flat_map(move |challenger| ways.iter().map(move |&way| Witness { writer, read, challenger, way }))
+    let accesses = history.accesses(step.object).iter().copied();
+    let challengers = accesses.filter(move |&at| challenges(history, at) && at != writer && at != read);
+    challengers.flat_map(move |challenger| {
+        ways(history, read).iter().map(move |&way| Witness { writer, read, challenger, way })
+    })
 }
 
 /// What the default rules know of a run.
@@ -321,7 +385,7 @@ impl<'a> Rules<'a> {
 
 /// Either set of rules.
 enum Judge<'a> {
-    Default(Rules<'a>, Budget),
+    Default(Box<Rules<'a>>, Budget),
     Paper(Paper<'a>),
 }
 
@@ -330,7 +394,7 @@ impl<'a> Judge<'a> {
         if config.paper {
             Judge::Paper(Paper::new(history, config.budget))
         } else {
-            Judge::Default(Rules::new(history), config.budget)
+            Judge::Default(Box::new(Rules::new(history)), config.budget)
         }
     }
 
@@ -365,14 +429,13 @@ struct Found {
 }
 
 impl Tally {
-    fn look_at(&mut self, judge: &Judge<'_>, read: At, memory: &mut Weaver, stop: &dyn Fn() -> bool) {
+    fn leave_out(&mut self, witnesses: u64) {
+        self.totals.possible += witnesses;
+        self.totals.left_out += witnesses;
+    }
+
+    fn look_at(&mut self, judge: &Judge<'_>, read: At, memory: &mut Weaver) {
         let history = judge.history();
-        if stop() {
-            let left_out = witnesses(history, read).count() as u64;
-            self.totals.possible += left_out;
-            self.totals.left_out += left_out;
-            return;
-        }
         // Whoever cannot do without the write cannot have it late.
         let mut before = None;
         for witness in witnesses(history, read) {

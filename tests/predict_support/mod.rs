@@ -11,9 +11,13 @@ use avmon::predict::history::{Builder, Config, History, Survey};
 /// The history of some events.
 pub fn history(events: &[(ThreadId, Event)]) -> History {
     let mut survey = Survey::default();
-    events.iter().for_each(|(thread, event)| survey.step(*thread, event));
+    for (thread, event) in events {
+        survey.step(*thread, event);
+    }
     let mut builder = Builder::new(&survey, Config::default());
-    events.iter().for_each(|(thread, event)| builder.step(*thread, event));
+    for (thread, event) in events {
+        builder.step(*thread, event);
+    }
     builder.finish()
 }
 

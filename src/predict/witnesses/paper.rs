@@ -123,7 +123,9 @@ impl<'a> Paper<'a> {
         joins.for_each(|(from, to)| forwards[from as usize].push(to));
         let mut backwards = vec![Vec::new(); forwards.len()];
         for (from, all) in (0..).zip(&forwards) {
-            all.iter().for_each(|&to| backwards[to as usize].push(from));
+            for &to in all {
+                backwards[to as usize].push(from);
+            }
         }
         let mut is_chosen = vec![false; open.len()];
         for pair in goals.windows(2) {

@@ -304,11 +304,11 @@ const SOUND: bool = false;
 families! {
     locks: EXACT, Shape { threads: (2, 3), ..Shape::PLAIN }, [4076, 1109, 50, 342, 126, 10];
     races: EXACT, Shape { threads: (2, 3), race_free: false, ..Shape::PLAIN }, [5931, 2022, 104, 474, 59, 5];
-    one_variable: EXACT, Shape { threads: (2, 3), variables: 1, race_free: false, length: 4, ..Shape::PLAIN }, [13528, 3103, 258, 1029, 123, 12];
-    chains: EXACT, Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN }, [5052, 1345, 134, 422, 132, 5];
+    one_variable: EXACT, Shape { threads: (2, 3), variables: 1, race_free: false, length: 4, ..Shape::PLAIN }, [13528, 3103, 254, 1029, 123, 12];
+    chains: EXACT, Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN }, [5052, 1345, 133, 422, 132, 5];
     shared: EXACT, Shape { threads: (2, 3), shared: true, ..Shape::PLAIN }, [3234, 923, 55, 276, 116, 14];
     forks: EXACT, Shape { threads: (2, 4), forks: true, ..Shape::PLAIN }, [3765, 913, 36, 278, 113, 6];
-    atomics: EXACT, Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN }, [2503, 844, 54, 291, 95, 39];
+    atomics: EXACT, Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN }, [2503, 844, 51, 291, 95, 39];
     branches: SOUND, Shape { threads: (2, 3), branches: true, ..Shape::PLAIN }, [5142, 1178, 48, 681, 228, 16];
     tries: SOUND, Shape { threads: (2, 3), tries: true, branches: true, ..Shape::PLAIN }, [4411, 1077, 57, 579, 228, 9];
     conditions: SOUND, Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN }, [2499, 667, 26, 347, 149, 83];

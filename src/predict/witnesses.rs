@@ -373,6 +373,9 @@ impl<'a> Rules<'a> {
         if weave::weave(&self.index, &self.rest, &self.unknown, witness, memory).is_some() {
             return (Verdict::Feasible, Phase::Order);
         }
+        if refute::is_deep_contradiction(&self.index, &self.past, witness) {
+            return (Verdict::Infeasible, Phase::Order);
+        }
         let verdict = match search::find(history, &witness.goal(), budget) {
             Outcome::Feasible(_) => Verdict::Feasible,
             // The search does not ask who else could have held a lock that was refused.

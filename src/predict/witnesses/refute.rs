@@ -6,14 +6,49 @@
 
 use super::super::history::{At, NONE};
 use super::super::search::needs;
-use super::Witness;
 use super::clocks::Past;
 use super::index::Index;
+use super::{Way, Witness};
 
-/// How far it is followed that a write comes before an earlier one, and so on.
-const LONGEST: usize = 256;
+/// How far it is followed that a write comes before an earlier one, and so on: at first, and for the few that are left.
+const FEW: usize = 8;
+const MANY: usize = 256;
 
+/// A quick look.
 pub fn is_contradiction(index: &Index<'_>, past: &Past, witness: Witness) -> bool {
+    contradicts(index, past, witness, FEW)
+}
+
+/// A closer look.
+pub fn is_deep_contradiction(index: &Index<'_>, past: &Past, witness: Witness) -> bool {
+    contradicts(index, past, witness, MANY) || is_overwritten_on_the_way(index, past, witness)
+}
+
+/// Whether the writer's section writes what is read between the challenger and the read.
+fn is_overwritten_on_the_way(index: &Index<'_>, past: &Past, witness: Witness) -> bool {
+    let Witness { writer, read, challenger, way } = witness;
+    if way != Way::Overwritten || writer == NONE {
+        return false;
+    }
+    let history = index.history;
+    let section = index.exclusions(writer, challenger).next().map(|(acquire, _)| (acquire, history.step(acquire).link));
+    let writes = match section {
+        Some((acquire, release)) if release != NONE => index.between(acquire, release),
+        _ => &index.from(writer)[..1],
+    };
+    let rule = Rule { index, past, read };
+    let mut reads = Vec::new();
+    for &write in writes.iter().filter(|&&write| history.step(write).op.writes()) {
+        let on_the_way =
+            history.accesses(history.step(write).object).iter().copied().filter(|&at| {
+                rule.is_kept(at) && past.contains(index, challenger, at) && past.contains(index, at, read)
+            });
+        reads.extend(on_the_way.map(|at| (at, at)));
+    }
+    rule.is_overwritten(writes, reads, MANY)
+}
+
+fn contradicts(index: &Index<'_>, past: &Past, witness: Witness, most: usize) -> bool {
     let order = witness.order();
     let goals = || order.iter().copied().filter(|&goal| goal != NONE);
     let must_precede = |before: At, at: At| past.contains(index, before, at);
@@ -27,7 +62,9 @@ pub fn is_contradiction(index: &Index<'_>, past: &Past, witness: Witness) -> boo
                 release == NONE
                     || rule.ends_after(one, release, second)
                     || later(number).any(|later| rule.ends_after(one, release, later))
-                    || rule.is_overwritten(first, release, second, other)
+                    || index.previous(other).is_some_and(|last| {
+                        rule.is_overwritten(index.between(first, release), vec![(second, last)], most)
+                    })
             })
         })
 }
@@ -57,52 +94,50 @@ impl Rule<'_, '_> {
             })
     }
 
-    /// Whether a section that comes first writes what a read in the second one must not see.
-    fn is_overwritten(&self, first: At, release: At, second: At, until: At) -> bool {
-        let history = self.index.history;
-        let mut reads = self.index.between(second, until).iter().copied().filter(|&at| self.is_kept(at));
-        reads.any(|read| {
-            let mut writes = self.index.between(first, release).iter().copied().filter(|&at| {
-                let step = history.step(at);
-                step.op.writes() && step.object == history.step(read).object
-            });
-            writes.any(|write| self.is_too_late(write, read))
-        })
+    /// Whether some writes cannot all come before some reads, which saw others. `reads` are pieces of threads, from a step to another one.
+    ///
+    /// A write that comes before a read comes before the write that was seen, too; and if these two lie in sections of one lock, before all that that
+    /// section reads.
+    fn is_overwritten(&self, writes: &[At], mut reads: Vec<(At, At)>, most: usize) -> bool {
+        let Rule { index, past, .. } = *self;
+        let history = index.history;
+        let mut looked_at = 0;
+        while looked_at < reads.len().min(most) {
+            let (from, to) = reads[looked_at];
+            looked_at += 1;
+            let kept = index.from(from).iter().copied().take_while(|&at| at <= to).filter(|&at| self.is_kept(at));
+            for read in kept {
+                let step = history.step(read);
+                let seen = step.link;
+                for &write in writes {
+                    let here = history.step(write);
+                    if !here.op.writes() || here.object != step.object || write == seen {
+                        continue;
+                    }
+                    // What comes before a write after the free read is not told by its past: that has the write which the read saw.
+                    let is_after_read = index.lane(write) == index.lane(self.read) && write > self.read;
+                    let known = if is_after_read { self.read } else { write };
+                    if seen == NONE || past.contains(index, seen, known) {
+                        return true;
+                    }
+                    let mut begin = seen;
+                    for (_, acquire) in index.exclusions(write, seen) {
+                        if past.contains(index, acquire, known) {
+                            return true;
+                        }
+                        begin = begin.min(acquire);
+                    }
+                    if !reads.contains(&(begin, seen)) {
+                        reads.push((begin, seen));
+                    }
+                }
+            }
+        }
+        false
     }
 
     fn is_kept(&self, at: At) -> bool {
         let is_read = self.index.history.step(at).op.reads();
         is_read && at != self.read && !self.index.history.values.contains_key(&at)
-    }
-
-    /// Whether a write cannot come before a read that saw another one.
-    fn is_too_late(&self, write: At, mut read: At) -> bool {
-        let Rule { index, past, .. } = *self;
-        let history = index.history;
-        // What comes before a write after the free read is not told by its past: that has the write which the read saw.
-        let is_after_read = index.lane(write) == index.lane(self.read) && write > self.read;
-        let known = if is_after_read { self.read } else { write };
-        for _ in 0..LONGEST {
-            let seen = history.step(read).link;
-            if seen == NONE || past.contains(index, seen, known) {
-                return true;
-            }
-            if seen == write {
-                return false;
-            }
-            // It comes before what was seen, and before all of the section in which that was written.
-            if self.is_kept(seen) {
-                read = seen;
-                continue;
-            }
-            let earlier = index.exclusions(write, seen).find_map(|(_, acquire)| {
-                let object = history.step(read).object;
-                let reads = index.between(acquire, seen).iter().copied();
-                reads.into_iter().find(|&at| self.is_kept(at) && history.step(at).object == object)
-            });
-            let Some(earlier) = earlier else { return false };
-            read = earlier;
-        }
-        false
     }
 }

@@ -58,11 +58,11 @@ pub fn why_not_crossing(history: &History, crossing: Crossing, budget: Budget) -
 fn goal_of_triple(history: &History, triple: Triple, ignores_reads: bool) -> Goal {
     let Triple { first, culprit, second } = triple;
     let variables = vec![history.step(first).object];
-    Goal { order: vec![(first, culprit), (culprit, second)], variables, ignores_reads, without: None }
+    Goal { order: vec![(first, culprit), (culprit, second)], variables, ignores_reads, ..Goal::default() }
 }
 
 fn goal_of_crossing(history: &History, crossing: Crossing, ignores_reads: bool) -> Goal {
     let Crossing { first, culprit, culprit_too, second } = crossing;
     let variables = vec![history.step(first).object, history.step(second).object];
-    Goal { order: vec![(first, culprit), (culprit_too, second)], variables, ignores_reads, without: None }
+    Goal { order: vec![(first, culprit), (culprit_too, second)], variables, ignores_reads, ..Goal::default() }
 }

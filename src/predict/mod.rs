@@ -14,3 +14,4 @@ pub mod history;
 pub mod pattern;
 pub mod prediction;
 pub mod search;
+pub mod witnesses;

@@ -24,7 +24,7 @@ use rustc_hash::FxHashSet;
 
 use super::history::{At, History, Holds, NONE};
 use limits::Limits;
-pub use limits::needs;
+pub(super) use limits::needs;
 use state::{Move, State};
 
 /// What an order is searched for.
@@ -36,11 +36,23 @@ pub struct Goal {
     pub without: Option<At>,
     /// Variables whose reads may see other values before code without branches.
     pub variables: Vec<u32>,
+    /// One read that may do so, alone.
+    pub free: Option<At>,
     /// Asks about locks and waits only, whatever is read.
     pub ignores_reads: bool,
 }
 
 impl Goal {
+    /// Whether a read may see another value before code without branches.
+    fn frees(&self, history: &History, read: At) -> bool {
+        self.free == Some(read) || self.variables.contains(&history.step(read).object)
+    }
+
+    /// Whether a thread that saw another value is known to write to this variable, and not to any other.
+    fn is_about(&self, history: &History, variable: u32) -> bool {
+        self.variables.contains(&variable) || self.free.is_some_and(|read| history.step(read).object == variable)
+    }
+
     /// All its steps.
     pub fn steps(&self) -> impl Iterator<Item = At> {
         self.order.iter().flat_map(|&(first, second)| [first, second])
@@ -86,7 +98,9 @@ impl Budget {
 pub fn find(history: &History, goal: &Goal, budget: Budget) -> Outcome {
     let Some(last) = goal.steps().max() else { return Outcome::Infeasible };
     let regions = regions(history, goal);
-    let mut from = regions.iter().map(|&(_, begin)| begin).min().unwrap_or(0);
+    // What must not happen is not among what happens as in the run.
+    let fixed = goal.steps().chain(goal.without);
+    let mut from = fixed.map(|step| begin_of_region(history, step)).min().unwrap_or(0);
     if last - from > budget.span {
         return Outcome::Undecided;
     }

@@ -79,7 +79,7 @@ fn place(history: &History, at: At) -> usize {
 }
 
 /// What must have happened before a step, of other threads.
-pub fn needs(history: &History, at: At) -> impl Iterator<Item = At> {
+pub(in crate::predict) fn needs(history: &History, at: At) -> impl Iterator<Item = At> {
     let step = history.step(at);
     let link = if matches!(step.op, Op::Start | Op::Join | Op::Release) { step.link } else { NONE };
     let after = history.after.get(&at).into_iter().flatten().copied();
@@ -140,7 +140,7 @@ impl Closure {
             // Now the reads before it have a successor.
             let is_quiet = here.branches == 0;
             free.retain(|&read| {
-                let stays = is_quiet && goal.variables.contains(&history.step(read).object);
+                let stays = is_quiet && goal.frees(history, read);
                 if !stays {
                     work.extend(must_see(history, goal, read));
                 }

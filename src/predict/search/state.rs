@@ -200,7 +200,7 @@ impl<'a> State<'a> {
         }
         match step.op {
             op if op.compares() => None,
-            _ if self.goal.variables.contains(&step.object) => Some(Astray::UntilBranch),
+            _ if self.goal.frees(self.history, at) => Some(Astray::UntilBranch),
             _ => self.is_of_goal(at).then_some(Astray::Lost),
         }
     }

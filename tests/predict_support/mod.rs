@@ -1,0 +1,28 @@
+//! What the tests of the predictions share.
+
+#![allow(dead_code, reason = "every test takes what it needs")]
+
+pub mod legal;
+pub mod synthetic;
+
+use avmon::event::{Event, Kind, ThreadId};
+use avmon::predict::history::{Builder, Config, History, Survey};
+
+/// The history of some events.
+pub fn history(events: &[(ThreadId, Event)]) -> History {
+    let mut survey = Survey::default();
+    for (thread, event) in events {
+        survey.step(*thread, event);
+    }
+    let mut builder = Builder::new(&survey, Config::default());
+    for (thread, event) in events {
+        builder.step(*thread, event);
+    }
+    builder.finish()
+}
+
+/// The same events with a branch in front of every access: the interpreter of scenarios does not tell where they are.
+pub fn with_branches(events: &[(ThreadId, Event)]) -> Vec<(ThreadId, Event)> {
+    let branch = Event::new(Kind::Branches, 0, 1, 0, 0);
+    events.iter().flat_map(|&(thread, event)| [(thread, branch), (thread, event)]).collect()
+}

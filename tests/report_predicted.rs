@@ -170,7 +170,7 @@ impl Scene {
         let [first, second] = ["read total", "read count"].map(|mark| self.step(history, 1, mark, 0));
         let [culprit, culprit_too] = ["write total", "write count"].map(|mark| self.step(history, 2, mark, 0));
         let Decision::Predicted(order) =
-            decide::crossing(history, Crossing { first, culprit, culprit_too, second }, Budget::default())
+            decide::crossing(history, Crossing { first, culprit, culprit_too, second }, Budget::PATIENT)
         else {
             panic!("it is possible")
         };
@@ -222,7 +222,7 @@ impl Scene {
 }
 
 fn triple(history: &History, triple: Triple, pattern: Pattern) -> Prediction {
-    let Decision::Predicted(order) = decide::triple(history, triple, false, Budget::default()) else {
+    let Decision::Predicted(order) = decide::triple(history, triple, false, Budget::PATIENT) else {
         panic!("it is possible")
     };
     let Triple { first, culprit, second } = triple;

@@ -89,7 +89,7 @@ pub struct Step {
     /// A variable, a lock, or what is awaited.
     pub object: u32,
     /// Of an access: the write before it, whose value it sees if it reads. Of an acquire its release and of a release its acquire. Of a
-    /// start the fork, of a join the end of the thread.
+    /// start the fork, of a join the end of the thread, of a refusal the acquire of who holds the lock.
     pub link: At,
     /// The innermost open transaction: see [`Frames`].
     pub frame: u32,

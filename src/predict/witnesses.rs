@@ -367,7 +367,7 @@ impl<'a> Rules<'a> {
     fn judge(&self, witness: Witness, budget: Budget, memory: &mut Weaver) -> (Verdict, Phase) {
         let history = self.index.history;
         // A compare-exchange that succeeded has seen what it expected.
-        let is_fixed = history.step(witness.read).op == Op::Exchange && !history.values.contains_key(&witness.read);
+        let is_fixed = history.step(witness.read).op.compares() && !history.values.contains_key(&witness.read);
         if is_fixed || refute::is_contradiction(&self.index, &self.past, witness) {
             return (Verdict::Infeasible, Phase::Order);
         }

@@ -62,7 +62,7 @@ pub fn legal(history: &History, witness: &Witness, order: &Order) -> Result<(), 
         let sees_the_same = last == step.link && !strange.contains(&last) && !is_wild;
         let is_last = last_of[&step.lane] == at;
         let may_differ = at == witness.read || is_last;
-        if step.op.reads() && !sees_the_same && (!may_differ || step.op == Op::Exchange) {
+        if step.op.reads() && !sees_the_same && (!may_differ || step.op.compares()) {
             return wrong(at, "sees something else");
         }
         if at == witness.read {

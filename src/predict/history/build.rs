@@ -128,7 +128,9 @@ impl<'a> Builder<'a> {
             Kind::Release => self.release(lane, event),
             Kind::Refused => {
                 let lock = self.lock(object);
-                self.add(lane, Op::Refused, lock, NONE, event.pc);
+                let others = self.held.get(&lock).into_iter().flatten().filter(|held| held.lane != lane);
+                let holder = others.map(|held| held.at).max().unwrap_or(NONE);
+                self.add(lane, Op::Refused, lock, holder, event.pc);
             }
             Kind::LockInit => {
                 self.end_lock(object);

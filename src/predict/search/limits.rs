@@ -49,7 +49,7 @@ impl Limits {
                 }
                 self.limit[lane] = limit;
                 for &at in &steps[looked_at[lane].min(limit)..limit] {
-                    for before in needs(history, at).chain(seen_by(history, goal, at)) {
+                    for before in needs(history, at).chain(seen_by(history, goal, at)).chain(holder(history, at)) {
                         if !is_before(before, from) {
                             let other = history.step(before).lane as usize;
                             let bound = place(history, before) + 1;
@@ -84,6 +84,12 @@ pub(in crate::predict) fn needs(history: &History, at: At) -> impl Iterator<Item
     let link = if matches!(step.op, Op::Start | Op::Join | Op::Release) { step.link } else { NONE };
     let after = history.after.get(&at).into_iter().flatten().copied();
     std::iter::once(link).filter(|&link| link != NONE).chain(after)
+}
+
+/// Who held the lock that a step was refused. Another thread's hold would do.
+fn holder(history: &History, at: At) -> Option<At> {
+    let step = history.step(at);
+    (step.op == Op::Refused && step.link != NONE).then_some(step.link)
 }
 
 /// The write that a step saw.

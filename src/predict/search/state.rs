@@ -309,7 +309,7 @@ impl<'a> State<'a> {
             }
             op if op.writes() => {
                 let is_same = becomes == Astray::No;
-                self.is_wild |= !is_same && !self.goal.variables.contains(&step.object);
+                self.is_wild |= !is_same && !self.goal.is_about(self.history, step.object);
                 let write = Written { at, is_same };
                 let was = self.written.insert(step.object, write);
                 trail.written = Some((step.object, was));

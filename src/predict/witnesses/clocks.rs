@@ -1,6 +1,6 @@
 //! What must happen before a step, and what cannot happen without it: one bound per thread, for every step.
 
-use super::super::history::{At, NONE, Op};
+use super::super::history::{At, NONE};
 use super::super::search::needs;
 use super::index::Index;
 
@@ -50,7 +50,7 @@ impl Past {
                 past.add_all(index, at, index.must_see(before).into_iter());
             }
             let mut joined = past.add_all(index, at, needs(history, at));
-            if history.step(at).op == Op::Exchange {
+            if history.step(at).op.compares() {
                 joined |= past.add_all(index, at, index.must_see(at).into_iter());
             }
             let saw = index.previous(at).is_some_and(|before| index.must_see(before).is_some());

@@ -247,7 +247,7 @@ impl Attempt<'_, '_> {
             }
             becomes = Astray::Lost;
         }
-        if step.op == Op::Exchange && becomes != astray {
+        if step.op.compares() && becomes != astray {
             return Err(Stop::Never);
         }
         if step.op.writes() {

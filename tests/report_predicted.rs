@@ -340,7 +340,7 @@ avmon: 1 finding from 1 block (strong), 1 weak not shown (show_weak=1 shows them
     assert_eq!(outcome.strong, 1);
     let [conflict, window] = &outcome.run.findings[..] else { panic!("{:#?}", outcome.run.findings) };
     assert_eq!((conflict.id, conflict.rung, outcome.run.count(1)), (1, Rung::Conflicting, 6), "5 orders and a window");
-    assert_eq!((window.strength, window.data), (Strength::LockLevel, Some(Data::NotConflicting)));
+    assert_eq!((window.strength, window.data), (Strength::Strong, Some(Data::NotConflicting)));
     assert_eq!(window.culprit.location.line, Some(5), "which opens a section that only reads");
 }
 

@@ -45,7 +45,7 @@ fn group(findings: Vec<Finding>) -> Vec<Entry> {
     let mut places: FxHashMap<String, usize> = FxHashMap::default();
     let mut entries: Vec<Entry> = Vec::new();
     for finding in findings {
-        let place = *places.entry(finding.spot()).or_insert(entries.len());
+        let place = *places.entry(bug(&finding)).or_insert(entries.len());
         let Some(entry) = entries.get_mut(place) else {
             entries.push(Entry { members: vec![finding.id], finding });
             continue;
@@ -56,8 +56,20 @@ fn group(findings: Vec<Finding>) -> Vec<Entry> {
             std::mem::swap(&mut entry.finding, &mut other);
         }
         absorb(&mut entry.finding, &other);
+        if other.block != entry.finding.block && !entry.finding.also_split.contains(&other.block.name) {
+            entry.finding.also_split.push(other.block.name);
+        }
     }
     entries
+}
+
+/// What makes two findings one bug: the block and the places. Of two variables the four places: seen from either block it is the same.
+fn bug(finding: &Finding) -> String {
+    let Some(other) = &finding.culprit_too else { return finding.spot() };
+    let four = [&finding.first, &finding.culprit, other, &finding.second];
+    let mut places = four.map(|operation| operation.location.identity());
+    places.sort_unstable();
+    places.join("\n")
 }
 
 /// Which of several findings of the same places tells most.
@@ -100,9 +112,6 @@ fn of_locks_only(mut window: Finding, is_complete: bool) -> Finding {
     }
     if window.data.is_none() && is_complete {
         window.data = Some(Data::NotConflicting);
-        if window.strength == Strength::Strong {
-            window.strength = Strength::LockLevel;
-        }
     }
     window
 }
@@ -169,7 +178,7 @@ mod tests {
             assert_eq!(entries.len(), 2);
             assert_eq!(names(&entries[0]), ["cut_points"], "what conflicts comes first");
             assert_eq!(entries[1].finding.data, Some(Data::NotConflicting));
-            assert_eq!(entries[1].finding.strength, Strength::LockLevel);
+            assert_eq!(entries[1].finding.strength, Strength::Strong);
         }
     }
 

@@ -16,6 +16,7 @@ use crate::options::Options;
 use crate::predict::analyse::{self, Report, Watch};
 use crate::predict::history::{self, Builder, History, Survey};
 use crate::predict::prediction::{Prediction, Shape};
+use crate::predict::search::Budget;
 use crate::predict::witnesses;
 use crate::report::finding::Analysis;
 use crate::trace::reader::{Merged, Trace};
@@ -241,6 +242,7 @@ impl Predict {
             cut_points: self.wants(Analysis::CutPoints),
             crossings: self.wants(Analysis::Crossings),
             paper: options.paper,
+            budget: Budget::in_run_of(history.steps.len()),
             jobs: self.jobs(),
             selection: self.selection.resolve(history, names)?,
             ..analyse::Config::default()

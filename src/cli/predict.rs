@@ -171,7 +171,8 @@ impl Predict {
             if let Some(report) = &witnesses {
                 super::print(nondeterminism::text(report, &mut names).as_bytes())?;
             }
-            if monitor.strong() == 0 {
+            let predicts = self.wants(Analysis::CutPoints) || self.wants(Analysis::Crossings);
+            if monitor.strong() == 0 && predicts {
                 super::print(self.nothing(&report, &history).as_bytes())?;
             }
         }
@@ -259,7 +260,10 @@ impl Predict {
     fn is_complete(&self, report: &Report, history: &History) -> bool {
         let both = self.wants(Analysis::CutPoints) && self.wants(Analysis::Crossings);
         let is_whole = history.left_out + history.lost + report.left_out == 0;
-        both && is_whole && self.selection.is_empty() && report.undecided + report.unexamined == 0
+        both && is_whole
+            && self.selection.is_empty()
+            && report.undecided + report.unexamined == 0
+            && !report.is_broken_off
     }
 
     /// What to say when nothing strong was found.
@@ -298,13 +302,14 @@ fn found<'a>(
 }
 
 fn warn_of_report(report: &Report) {
-    if report.unexamined > 0 {
-        let all = grouped(report.classes);
-        let left = grouped(report.unexamined);
-        tell(
-            "warning",
-            &format!("the time is over: {left} of {all} candidates were not looked at; give more with --time"),
-        );
+    let left = grouped(report.unexamined);
+    let left = match (report.is_broken_off, report.unexamined) {
+        (true, _) => Some("not all candidates were even listed".to_owned()),
+        (false, 0) => None,
+        (false, _) => Some(format!("{left} of {} candidates were not looked at", grouped(report.classes))),
+    };
+    if let Some(left) = left {
+        tell("warning", &format!("the time is over: {left}; give more with --time"));
     }
     if report.undecided > 0 {
         let undecided = counted(report.undecided as u64, "candidate");

@@ -89,6 +89,8 @@ pub struct Report {
     pub undecided: usize,
     /// Those that nobody came to before the work was broken off.
     pub unexamined: usize,
+    /// It was broken off before all candidates were known.
+    pub is_broken_off: bool,
     /// Code locations of a variable that were too many to be told apart.
     pub left_out: u64,
 }
@@ -138,6 +140,7 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
         class.candidates.retain(|steps| config.selection.allows(history, steps));
         !class.candidates.is_empty()
     });
+    report.is_broken_off = (watch.stop)();
     report.classes = classes.len();
     let done = AtomicUsize::new(0);
     let decided = in_parallel(config.jobs, classes.len(), watch.stop, |index| {

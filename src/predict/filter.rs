@@ -3,8 +3,8 @@
 //!
 //! These are the five cases of the read-after-write filter by Zeng, Sun, Liu and He ("A Method for Improving the Precision and Coverage of Atomicity
 //! Violation Predictions"), by name. The filter itself, [`paper`], drops a candidate as soon as one of them applies. That is too much and
-//! too little. Too much: of the ten scenarios that it is meant to predict it drops three, those in which the block's first access is a
-//! read that saw the culprit; if no branch follows, what it sees does not matter. Too little: it looks at two threads only, and at the write next to a read, not at those
+//! too little. Too much: of the ten scenarios that it is meant to predict, its Table 1, it drops two, rows 8 and 10, in which the block's first access
+//! is a read that saw the culprit; if no branch follows, what it sees does not matter. Too little: it looks at two threads only, and at the write next to a read, not at those
 //! further away. So the default asks the search, which is exact, and the cases only say why it found nothing.
 
 use super::cut_points::Triple;

@@ -1,6 +1,7 @@
 //! The scenarios of the papers on prediction, each with every candidate of its written order: what the default rules and those of the
 //! papers make of it, and whether some run shows it.
 
+mod manual;
 mod predict_support;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,12 @@ use predict_support::scenario::{perform, place};
 /// File; pattern and lines of the block's first access, of the culprit and of the block's second access; what the default rules say and
 /// what those of the paper say; whether some run shows it.
 const FIGURES: &str = "\
+avfilter-counterexample-compare: rww 5 8 6: reads, paper predicted, never shown
+avfilter-counterexample-moved-back: www 15 10 18: reads, paper predicted, never shown
+avfilter-counterexample-moved-back: wrw 15 8 18: reads, paper predicted, shown
+avfilter-counterexample-one-section: rwr 7 17 10: reads, paper predicted, never shown
+avfilter-counterexample-third-thread: www 11 5 13: reads, paper predicted, never shown
+avfilter-counterexample-third-thread: wrw 11 6 13: block-needs-culprit, paper block-needs-culprit, never shown
 avfilter-figure-2: rww 9 28 10: culprit-needs-what-follows, paper culprit-needs-what-follows, never shown
 avfilter-figure-3: rwr 7 13 8: culprit-needs-what-follows, paper culprit-needs-what-follows, never shown
 avfilter-figure-4: rwr 7 13 9: predicted, paper predicted, shown
@@ -46,6 +53,9 @@ avfilter-table-1-row-6: wwr 6 9 7: predicted, paper predicted, shown
 avfilter-table-1-row-7: wrw 6 9 7: predicted, paper predicted, shown
 avfilter-table-1-row-8: rwr 7 5 8: predicted, paper block-needs-culprit, shown
 avfilter-table-1-row-9: wwr 7 5 8: predicted, paper predicted, shown
+penelope-counterexample-deadlock: rwr 10 18 13: impossible, paper impossible, never shown
+penelope-counterexample-not-nested: rwr 13 22 14: impossible, paper impossible, never shown
+penelope-counterexample-third-thread: rwr 7 15 9: impossible, paper impossible, never shown
 penelope-figure-1-addall: rwr 10 25 15: predicted, paper predicted, shown
 penelope-other-field: no candidate
 penelope-pattern-rwr: rwr 6 7 8: predicted, paper predicted, shown
@@ -140,7 +150,8 @@ fn table() -> String {
         for candidate in candidates {
             let (pattern, places) = candidate;
             let lines = places.map(|place| program.at(place).at.line.to_string()).join(" ");
-            let verdict = |of: &BTreeMap<Key, String>| of.get(&candidate).map_or("impossible", String::as_str).to_owned();
+            let verdict =
+                |of: &BTreeMap<Key, String>| of.get(&candidate).map_or("impossible", String::as_str).to_owned();
             let (default, paper) = (verdict(&default), verdict(&paper));
             let shown = if facts.triples.contains(&triple(candidate)) { "shown" } else { "never shown" };
             let pattern = format!("{pattern:?}").to_lowercase();
@@ -154,4 +165,18 @@ fn table() -> String {
 fn the_figures_and_the_counterexamples() {
     let table = table();
     assert!(table == FIGURES, "now:\n{table}");
+}
+
+#[test]
+fn the_manual_tells_the_figures() {
+    let rows = FIGURES.lines().map(|line| {
+        let mut parts = line.split(": ");
+        let [file, candidate, verdicts] = [(); 3].map(|()| parts.next().unwrap_or_default());
+        let mut verdicts = verdicts.split(", ");
+        let [default, paper, shown] = [(); 3].map(|()| verdicts.next().unwrap_or_default());
+        let link = format!("[{file}](../examples/scenarios/{file}.scn)");
+        [&link, candidate, default, paper.trim_start_matches("paper "), shown].map(str::to_owned)
+    });
+    let head = ["scenario", "candidate", "default rules", "published filter", "in some run"];
+    manual::is_up_to_date("docs/judging.md", "figures", &manual::table(head, rows), str::to_owned);
 }

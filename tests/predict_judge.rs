@@ -5,6 +5,7 @@
 //!
 //! How to run many more: see `tests/scenarios/judge.rs`.
 
+mod manual;
 mod predict_support;
 mod scenarios;
 
@@ -79,7 +80,7 @@ struct Figures {
 }
 
 /// How much is promised of a family.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Promise {
     /// What locks and waits allow is what happens.
     Exact,
@@ -104,15 +105,11 @@ impl Figures {
                 match is_possible(&history, vec![(triple.first, triple.culprit), (triple.culprit, triple.second)]) {
                     Some(true) if promise == Promise::Exact && !is_true => return wrong("invented", &claim),
                     Some(true) => drop(possible.insert(claim)),
-                    Some(false) => {
-                        if std::env::var("HUNT").as_deref() == Ok("penelope") { return wrong("penelope", &claim); }
-                        self.penelope_false += 1;
-                    }
+                    Some(false) => self.penelope_false += 1,
                     None => self.undecided += 1,
                 }
                 let published = decide::triple(&history, triple, true, Budget::PATIENT);
                 if matches!(published, Decision::Predicted(_)) && !is_true {
-                    if std::env::var("HUNT").as_deref() == Ok("paper") { return wrong("paper", &claim); }
                     self.paper_false += 1;
                 }
                 match decide::triple(&history, triple, false, Budget::PATIENT) {
@@ -190,31 +187,75 @@ fn family(name: &str, shape: Shape, promise: Promise, expected: Figures) {
     );
 }
 
+impl Figures {
+    const fn of(figures: [usize; 9]) -> Figures {
+        let [true_triples, triples, surviving, true_crossings, crossings, crossings_surviving, ..] = figures;
+        let [.., undecided, penelope_false, paper_false] = figures;
+        Figures {
+            true_triples,
+            triples,
+            surviving,
+            true_crossings,
+            crossings,
+            crossings_surviving,
+            undecided,
+            penelope_false,
+            paper_false,
+        }
+    }
+}
+
 macro_rules! families {
-    ($($name:ident: $promise:ident, $shape:expr, [$($figure:literal),*];)*) => {
+    ($($name:ident: $promise:ident, $shape:expr, $figures:expr;)*) => {
         $(#[test]
         fn $name() {
-            let [true_triples, triples, surviving, true_crossings, crossings, crossings_surviving, undecided, penelope_false, paper_false] = [$($figure),*];
-            let expected = Figures { true_triples, triples, surviving, true_crossings, crossings, crossings_surviving, undecided, penelope_false, paper_false };
-            family(stringify!($name), $shape, Promise::$promise, expected);
+            family(stringify!($name), $shape, Promise::$promise, Figures::of($figures));
         })*
+
+        #[test]
+        fn the_manual_tells_what_is_predicted() {
+            let rows = [$((stringify!($name), Promise::$promise, Figures::of($figures))),*];
+            let rows = rows.map(|(name, promise, it): (&str, Promise, Figures)| {
+                [
+                    name.replace('_', " "),
+                    format!("{promise:?}").to_lowercase(),
+                    it.triples.to_string(),
+                    it.surviving.to_string(),
+                    it.crossings.to_string(),
+                    it.crossings_surviving.to_string(),
+                    it.penelope_false.to_string(),
+                    it.paper_false.to_string(),
+                ]
+            });
+            let head = [
+                "scenarios with",
+                "promise",
+                "possible on one variable",
+                "predicted",
+                "possible on two",
+                "predicted",
+                "Penelope's false alarms",
+                "AVFilter's",
+            ];
+            manual::is_up_to_date("docs/judging.md", "predictions", &manual::table(head, rows.into_iter()), str::to_owned);
+        }
     };
 }
 
 families! {
     two_threads: Exact, Shape::PLAIN, [1326, 1040, 923, 476, 476, 476, 0, 0, 0];
     races: Exact, Shape { threads: (2, 3), race_free: false, ..Shape::PLAIN }, [2394, 1875, 1793, 603, 603, 603, 0, 0, 0];
-    three_locks: Exact, Shape { threads: (2, 3), locks: 3, variables: 3, ..Shape::PLAIN }, [877, 759, 704, 369, 369, 362, 0, 0, 0];
-    chains: Exact, Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN }, [2265, 1684, 1598, 424, 424, 424, 0, 0, 0];
-    shared: Exact, Shape { threads: (2, 3), shared: true, ..Shape::PLAIN }, [1383, 1059, 982, 317, 317, 317, 0, 0, 0];
-    forks: Exact, Shape { threads: (2, 4), forks: true, ..Shape::PLAIN }, [889, 760, 726, 360, 360, 360, 0, 0, 0];
-    atomics: Exact, Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN }, [713, 665, 546, 335, 331, 291, 0, 0, 0];
-    branches: Sound, Shape { threads: (2, 3), branches: true, ..Shape::PLAIN }, [1563, 1045, 788, 354, 285, 272, 0, 0, 0];
+    three_locks: Exact, Shape { threads: (2, 3), locks: 3, variables: 3, ..Shape::PLAIN }, [877, 759, 704, 369, 369, 362, 0, 1, 0];
+    chains: Exact, Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN }, [2265, 1684, 1598, 424, 424, 424, 0, 5, 0];
+    shared: Exact, Shape { threads: (2, 3), shared: true, ..Shape::PLAIN }, [1383, 1059, 982, 317, 317, 317, 0, 10, 0];
+    forks: Exact, Shape { threads: (2, 4), forks: true, ..Shape::PLAIN }, [889, 760, 726, 360, 360, 360, 0, 31, 0];
+    atomics: Exact, Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN }, [713, 665, 546, 335, 331, 291, 0, 3, 2];
+    branches: Sound, Shape { threads: (2, 3), branches: true, ..Shape::PLAIN }, [1563, 1045, 788, 354, 285, 272, 0, 3, 3];
     racy_branches: Sound, Shape { threads: (2, 3), branches: true, race_free: false, ..Shape::PLAIN }, [2205, 1438, 1167, 504, 398, 355, 0, 0, 0];
-    tries: Sound, Shape { threads: (2, 3), tries: true, branches: true, ..Shape::PLAIN }, [1249, 849, 694, 310, 263, 242, 0, 0, 0];
-    atomic_branches: Sound, Shape { threads: (2, 3), atomics: true, branches: true, ..Shape::PLAIN }, [441, 351, 247, 103, 102, 81, 0, 0, 0];
-    conditions: Sound, Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN }, [756, 599, 534, 388, 366, 303, 0, 0, 0];
-    semaphores: Sound, Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN }, [768, 630, 617, 83, 79, 79, 0, 0, 0];
+    tries: Sound, Shape { threads: (2, 3), tries: true, branches: true, ..Shape::PLAIN }, [1249, 849, 694, 310, 263, 242, 0, 3, 5];
+    atomic_branches: Sound, Shape { threads: (2, 3), atomics: true, branches: true, ..Shape::PLAIN }, [441, 351, 247, 103, 102, 81, 0, 0, 2];
+    conditions: Sound, Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN }, [756, 599, 534, 388, 366, 303, 0, 5, 1];
+    semaphores: Sound, Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN }, [768, 630, 617, 83, 79, 79, 0, 16, 0];
     barriers: Sound, Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN }, [525, 417, 390, 171, 171, 171, 0, 0, 0];
-    everything: Sound, Shape::EVERYTHING, [96, 49, 36, 12, 14, 12, 0, 0, 0];
+    everything: Sound, Shape::EVERYTHING, [96, 49, 36, 12, 14, 12, 0, 3, 0];
 }

@@ -4,8 +4,10 @@
 //! These are the five cases of the read-after-write filter by Zeng, Sun, Liu and He ("A Method for Improving the Precision and Coverage of Atomicity
 //! Violation Predictions"), by name. The filter itself, [`paper`], drops a candidate as soon as one of them applies. That is too much and
 //! too little. Too much: of the ten scenarios that it is meant to predict, its Table 1, it drops two, rows 8 and 10, in which the block's first access
-//! is a read that saw the culprit; if no branch follows, what it sees does not matter. Too little: it looks at two threads only, and at the write next to a read, not at those
-//! further away. So the default asks the search, which is exact, and the cases only say why it found nothing.
+//! is a read that saw the culprit; if no branch follows, what it sees does not matter. Too little: it asks of each read whether its write could still come
+//! first, but not whether the locks allow that, too; if the culprit was in front of the block it does not ask what the culprit's own thread reads; and it knows of two
+//! threads only. The scenarios `avfilter-counterexample-*` show all of that. So the default asks the search, which is exact, and the cases
+//! only say why it found nothing.
 
 use super::cut_points::Triple;
 use super::history::{At, History, Step};

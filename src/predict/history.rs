@@ -7,7 +7,7 @@ mod build;
 mod frames;
 mod locks;
 #[cfg(test)]
-pub mod made;
+pub(super) mod made;
 mod shared;
 #[cfg(test)]
 mod tests;

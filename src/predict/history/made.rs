@@ -42,6 +42,7 @@ pub const fn after_branches(kind: Kind, address: u64, branches: u16) -> Event {
 
 impl History {
     /// The step that an event became.
+    #[must_use]
     pub fn made_by(&self, place: u64) -> At {
         (0..self.steps.len() as At).find(|&at| self.pc(at) == place).expect("an event that became a step")
     }

@@ -21,7 +21,7 @@ fn ops(history: &History) -> Vec<Op> {
 
 /// The stack of a step, by where each transaction was opened.
 fn opened(history: &History, place: u64) -> Vec<u64> {
-    history.stack(history.made_by(place)).iter().map(|transaction| transaction.opened_at()).collect()
+    history.stack(history.made_by(place)).iter().map(Transaction::opened_at).collect()
 }
 
 #[test]

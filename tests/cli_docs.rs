@@ -123,28 +123,46 @@ int main(void) {
 }
 ";
 
-/// Every command on the page can be typed as it stands.
+/// Types every command on a page as it stands, in a directory with a program. Returns how many there were.
+fn type_all(page: &str, directory: &Path) -> usize {
+    std::fs::write(directory.join("app.c"), APP).unwrap();
+    let binaries = Path::new(cli_support::AVMON).parent().unwrap();
+    let search = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
+    let page = read(page);
+    let blocks = page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let lines: Vec<&str> = blocks.flat_map(str::lines).collect();
+    for line in &lines {
+        let mut shell = cli_support::clean(Path::new("sh"), &["-c", line]);
+        let ending = cli_support::end(shell.current_dir(directory).env("PATH", &search));
+        assert_eq!(ending.code, Some(0), "{line}: {ending:?}");
+        assert!(!ending.stderr.contains("warning") && !ending.stderr.contains("error"), "{line}: {ending:?}");
+    }
+    lines.len()
+}
+
 #[test]
 fn the_commands_of_the_page_on_traces_work() {
     let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("app.c"), APP).unwrap();
-    let binaries = Path::new(cli_support::AVMON).parent().unwrap();
-    let search = format!("{}:{}", binaries.display(), std::env::var("PATH").unwrap());
-    let page = read("docs/traces.md");
-    let mut commands = 0;
-    for block in page.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
-        for line in block.lines() {
-            let mut shell = cli_support::clean(Path::new("sh"), &["-c", line]);
-            let ending = cli_support::end(shell.current_dir(directory.path()).env("PATH", &search));
-            assert_eq!(ending.code, Some(0), "{line}: {ending:?}");
-            assert!(!ending.stderr.contains("warning") && !ending.stderr.contains("error"), "{line}: {ending:?}");
-            commands += 1;
-        }
-    }
+    let commands = type_all("docs/traces.md", directory.path());
     assert!(commands >= 14, "only {commands} were found");
     for made in ["avmon.data.old", "app.json", "app.std", "app.names"] {
         assert!(directory.path().join(made).exists(), "{made}");
     }
+}
+
+#[test]
+fn the_commands_of_the_page_on_predicting_work() {
+    let directory = tempfile::tempdir().unwrap();
+    let commands = type_all("docs/predicting.md", directory.path());
+    assert!(commands >= 5, "only {commands} were found");
+    assert!(directory.path().join("findings.json").exists());
+}
+
+#[test]
+fn filter_reasons() {
+    let reasons = avmon::predict::filter::Reason::ALL.iter();
+    let rows = reasons.map(|reason| [format!("`{}`", reason.name()), reason.meaning().to_owned()]);
+    is_up_to_date("docs/predicting.md", "filter-reasons", &table(["reason", "meaning"], rows), str::to_owned);
 }
 
 #[test]

@@ -4,26 +4,19 @@ mod serial;
 
 use super::exit::{ExitCode, Failure};
 use super::figures::counted;
-use super::launch::{self, OptionFlags};
+use super::launch::OptionFlags;
 use super::progress::Progress;
-use super::recording::{self, DIRECTORY};
+use super::recording::{self, DIRECTORY, RecordedModules};
 use super::tell;
 use crate::analysis::values::{Mismatch, Values};
-use crate::monitor::{Modules, Monitor};
+use crate::monitor::Monitor;
 use crate::options::Options;
 use crate::report::finding::Frame;
-use crate::report::json::{Start, VERSION};
-use crate::report::modules::ModuleMap;
-use crate::report::reporter::{Reporter, Totals};
-use crate::report::sink::{LogFile, Sinks, wants_color};
 use crate::report::symbols::Symbols;
-use crate::trace::meta::{self, Meta, ModuleSnapshot};
 use crate::trace::reader::Trace;
 use std::io::{self, IsTerminal as _};
-use std::iter::Peekable;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,7 +73,7 @@ impl Check {
     fn check(&self, path: &Path) -> Result<ExitCode, Failure> {
         let trace = recording::open(path)?;
         recording::warn(trace.problems());
-        let options = self.options(trace.meta())?;
+        let options = recording::options(trace.meta(), self.flags.settings())?;
         let found = if self.values {
             check_values(&trace)?
         } else if self.serial {
@@ -88,61 +81,23 @@ impl Check {
         } else {
             self.check_rules(&trace, &options)?
         };
-        // What the program's exit code was to be is no matter of this command's.
-        let (_, own) = launch::options_after(vec![launch::inherited_options()], self.flags.settings())?;
-        Ok(if found && own.exitcode != 0 { ExitCode::Findings } else { ExitCode::Success })
-    }
-
-    /// Those of the recorded run, then those of this command's environment and flags.
-    fn options(&self, meta: &Meta) -> Result<Options, Failure> {
-        let items = vec![meta.options.clone(), launch::inherited_options()];
-        launch::options_after(items, self.flags.settings()).map(|(_, options)| options)
+        recording::exit_code(found, self.flags.settings())
     }
 
     fn check_rules(&self, trace: &Trace, options: &Options) -> Result<bool, Failure> {
         let meta = trace.meta();
-        let start = Start {
-            version: VERSION,
-            pid: meta.pid,
-            program: meta.program.clone(),
-            arguments: meta.arguments.clone(),
-            options: meta.options.clone(),
-            time_ms: meta.start_time_ms,
-        };
-        let sinks = Sinks {
-            stderr: Box::new(io::stdout()),
-            color: wants_color(options.color, io::stdout().is_terminal(), std::env::var_os("NO_COLOR")),
-            log: self.log.clone().map(LogFile::at),
-        };
-        let mut symbols = Symbols::new(options, ModuleMap::default());
-        recording::expect_modules(trace, &mut symbols);
-        let reporter = Reporter::new(options, sinks, start, symbols);
-        let reporter = reporter.map_err(|error| Failure::internal(error.to_string()))?;
+        let reporter = recording::reporter(trace, options, Box::new(io::stdout()), self.log.clone())?;
         let mut monitor = Monitor::new(options, meta.pid, reporter, &meta.early_locks);
-        let mut modules = RecordedModules(trace.modules().peekable());
+        let mut modules = RecordedModules::of(trace);
         let progress = Progress::beside_output(io::stdout().is_terminal());
         let merged = recording::read_monitored(trace, progress, |thread, event| {
             let strong = monitor.step(thread, event, &mut modules);
             if strong && options.halt_on_error { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         recording::warn(&merged.problems);
-        let (meta::Totals { lost, unseen, .. }, duration_ms) =
-            trace.end().map(|end| (end.totals, end.duration_ms)).unwrap_or_default();
-        let duration = Duration::from_millis(duration_ms);
-        let totals = Totals { lost, unseen, order_gaps: merged.order_gaps, duration, ..Totals::default() };
+        let totals = recording::totals(trace, &merged);
         monitor.finish(&monitor.totals(totals));
         Ok(monitor.strong() > 0)
-    }
-}
-
-/// The memory maps of a recorded process, handed over when the live monitor had them.
-struct RecordedModules<I: Iterator<Item = ModuleSnapshot>>(Peekable<I>);
-
-impl<I: Iterator<Item = ModuleSnapshot>> Modules for RecordedModules<I> {
-    fn news(&mut self, events: u64, take: &mut dyn FnMut(&str)) {
-        while let Some(snapshot) = self.0.next_if(|snapshot| snapshot.after_events <= events) {
-            take(&snapshot.maps);
-        }
     }
 }
 

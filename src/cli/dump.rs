@@ -1,6 +1,6 @@
 //! `avmon dump`: the events of a trace as text.
 
-mod filter;
+pub mod filter;
 mod line;
 
 use super::exit::{ExitCode, Failure};

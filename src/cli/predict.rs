@@ -1,18 +1,93 @@
 //! `avmon predict`: what other orders of a recorded run would show.
 
+mod filtered;
+mod nondeterminism;
+mod selection;
+
 use super::exit::{ExitCode, Failure};
+use super::figures::{counted, grouped};
+use super::launch::OptionFlags;
 use super::names::Names;
 use super::progress::Progress;
-use super::recording::{self, DIRECTORY};
-use crate::predict::analyse::{Config, Watch, analyse};
-use crate::predict::history::{self, At, Builder, History, Survey};
-use crate::trace::reader::Trace;
+use super::recording::{self, DIRECTORY, RecordedModules};
+use super::tell;
+use crate::monitor::Monitor;
+use crate::options::Options;
+use crate::predict::analyse::{self, Report, Watch};
+use crate::predict::history::{self, Builder, History, Survey};
+use crate::predict::prediction::{Prediction, Shape};
+use crate::predict::search::Budget;
+use crate::predict::witnesses;
+use crate::report::finding::Analysis;
+use crate::trace::reader::{Merged, Trace};
+use parking_lot::Mutex;
+use selection::SelectionFlags;
+use std::io::{self, IsTerminal as _, Read as _};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-/// Predict violations from a trace
+const EXAMPLES: &str = "\
+Examples:
+  avmon predict                              what the recorded run implies
+  avmon predict --analyses crossings         blocks that touch two variables, only
+  avmon predict --analyses nondeterminism    reads that could see another write
+  avmon predict --variable '^balance'        only what is about these variables
+  avmon predict --function transfer --thread 2
+  avmon predict --show-filtered              also what the reads on the way rule out, and why
+  avmon predict --time 60 --memory 2000      at most so many seconds and MiB
+  avmon predict --json | jq .sentence        for programs
+
+The options of the recorded run hold, unless a flag or AVMON_OPTIONS says otherwise.";
+
+/// Bytes that a step of a history takes, with all that belongs to it.
+const STEP: u64 = 48;
+
+/// Predict from a trace which violations other orders of its events would show
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Predict {
+    /// What to look for
+    #[arg(
+        short = 'a',
+        long,
+        value_delimiter = ',',
+        value_name = "LIST",
+        value_parser = clap::builder::PossibleValuesParser::new(Analysis::NAMES),
+        default_value = "windows,cut_points,crossings"
+    )]
+    analyses: Vec<String>,
+
+    #[command(flatten)]
+    selection: SelectionFlags,
+
+    /// Also tell what the reads on the way rule out, and why
+    #[arg(long)]
+    show_filtered: bool,
+
+    /// Stop the analysis after so many seconds, and tell what was found until then
+    #[arg(long, value_name = "SECONDS")]
+    time: Option<u64>,
+
+    /// Take at most so much memory for the run, and leave out its end if that is not enough
+    #[arg(long, value_name = "MIB")]
+    memory: Option<u64>,
+
+    /// Threads that work [default: as many as there are processors]
+    #[arg(long, value_name = "COUNT")]
+    jobs: Option<usize>,
+
+    /// Write the violation log to this file
+    #[arg(short = 'o', long = "log", value_name = "FILE")]
+    log: Option<PathBuf>,
+
+    /// Print the log instead of the report
+    #[arg(long, conflicts_with_all = ["log", "show_filtered"])]
+    json: bool,
+
+    #[command(flatten)]
+    flags: OptionFlags<false>,
+
     /// The trace: what 'avmon record' wrote, or one process of it
     #[arg(value_name = "TRACE", default_value = DIRECTORY)]
     trace: PathBuf,
@@ -20,72 +95,241 @@ pub struct Predict {
 
 impl Predict {
     pub fn execute(self) -> Result<ExitCode, Failure> {
-        let trace = recording::open(&self.trace)?;
-        let start = std::time::Instant::now();
-        let history = history(&trace);
-        eprintln!(
-            "history: {} steps, {} variables, {} locks, {} lanes, {:?}",
-            history.steps.len(),
-            history.variables.len(),
-            history.locks.len(),
-            history.lanes.len(),
-            start.elapsed()
-        );
-        let config = Config { jobs: 2, ..Config::default() };
-        let report = analyse(&history, &config, &Watch { stop: &|| false, progress: &|_, _| {} });
-        eprintln!(
-            "{} classes, {} predictions, {} filtered, {} undecided {:?}",
-            report.classes,
-            report.predictions.len(),
-            report.filtered.len(),
-            report.undecided,
-            start.elapsed()
-        );
-        let mut names = Names::new(recording::symbols(&trace, true), true);
-        let mut line = |at: At| {
-            let step = history.step(at);
-            format!(
-                "T{} {:?} {} at {}",
-                history.thread(at),
-                step.op,
-                names.object(history.variables[step.object as usize].address),
-                names.place(history.pc(at))
-            )
+        let several = recording::processes(&self.trace);
+        if several.len() < 2 {
+            return self.predict(&self.trace);
+        }
+        let mut worst = ExitCode::Success;
+        for process in &several {
+            if !self.json {
+                super::print(format!("{}:\n", process.display()).as_bytes())?;
+            }
+            if self.predict(process)? == ExitCode::Findings {
+                worst = ExitCode::Findings;
+            }
+        }
+        Ok(worst)
+    }
+
+    fn wants(&self, analysis: Analysis) -> bool {
+        self.analyses.iter().any(|name| name == analysis.name())
+    }
+
+    /// Predicts from the trace of one process.
+    fn predict(&self, path: &Path) -> Result<ExitCode, Failure> {
+        let trace = recording::open(path)?;
+        recording::warn(trace.problems());
+        let options = recording::options(trace.meta(), self.flags.settings())?;
+        let (history, merged) = self.history(&trace, &options);
+        recording::warn(&merged.problems);
+        self.warn_of_history(&history);
+
+        let mut names = Names::new(recording::symbols(&trace, options.symbolize), true);
+        let watch = Deadline::after(self.time);
+        let report = self.analyse(&history, &options, &mut names, &watch)?;
+        let witnesses = self.wants(Analysis::Nondeterminism).then(|| {
+            let config = witnesses::Config { paper: options.paper, jobs: self.jobs(), ..witnesses::Config::default() };
+            witnesses::analyse(&history, &config, &|| watch.is_over())
+        });
+        let is_complete = self.is_complete(&report, &history);
+        warn_of_report(&report);
+
+        let json = self.json.then(tempfile::NamedTempFile::new).transpose();
+        let json = json.map_err(|error| Failure::internal(format!("cannot make a temporary file: {error}")))?;
+        let log = json.as_ref().map(|file| file.path().to_owned()).or_else(|| self.log.clone());
+        let output: Box<dyn io::Write + Send> = if self.json { Box::new(io::sink()) } else { Box::new(io::stdout()) };
+        let reporter = recording::reporter(&trace, &options, output, log)?.collecting();
+        let mut monitor = Monitor::new(&options, trace.meta().pid, reporter, &trace.meta().early_locks);
+        let mut modules = RecordedModules::of(&trace);
+        if self.wants(Analysis::Windows) {
+            recording::read_monitored(&trace, self.progress(), |thread, event| {
+                monitor.step(thread, event, &mut modules);
+                ControlFlow::Continue(())
+            });
+        }
+        monitor.look_at_modules(&mut modules);
+        let groups = witnesses.as_ref().map_or(&[][..], |report| &report.groups);
+        monitor.predictions(found(&report, &history, groups), &history, is_complete);
+        monitor.finish(&monitor.totals(recording::totals(&trace, &merged)));
+
+        if let Some(mut file) = json {
+            let mut text = Vec::new();
+            // What was written by path is read by the file that has been open all the time.
+            file.read_to_end(&mut text).map_err(|error| Failure::internal(format!("cannot read the log: {error}")))?;
+            super::print(&text)?;
+            super::print(
+                witnesses
+                    .as_ref()
+                    .map(|report| nondeterminism::json(report, &mut names))
+                    .unwrap_or_default()
+                    .as_bytes(),
+            )?;
+        } else {
+            if self.show_filtered {
+                super::print(filtered::text(&report.filtered, &history, &mut names).as_bytes())?;
+            }
+            if let Some(report) = &witnesses {
+                super::print(nondeterminism::text(report, &mut names).as_bytes())?;
+            }
+            if monitor.strong() == 0 {
+                super::print(self.nothing(&report, &history).as_bytes())?;
+            }
+        }
+        recording::exit_code(monitor.strong() > 0, self.flags.settings())
+    }
+
+    fn progress(&self) -> Progress {
+        Progress::beside_output(io::stdout().is_terminal() && self.json)
+    }
+
+    fn jobs(&self) -> usize {
+        self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+    }
+
+    fn history(&self, trace: &Trace, options: &Options) -> (History, Merged) {
+        let mut survey = Survey::default();
+        recording::read(trace, self.progress(), |thread, event| {
+            survey.step(thread, event);
+            ControlFlow::Continue(())
+        });
+        let most_steps =
+            self.memory.map(|mib| (mib.saturating_mul(1 << 20) / STEP).min(u64::from(u32::MAX - 1)) as u32);
+        let config = history::Config { strict_waits: options.strict_waits, ..history::Config::default() };
+        let config = history::Config { most_steps: most_steps.unwrap_or(config.most_steps), ..config };
+        let mut builder = Builder::new(&survey, config);
+        let merged = recording::read(trace, self.progress(), |thread, event| {
+            builder.step(thread, event);
+            ControlFlow::Continue(())
+        });
+        (builder.finish(), merged)
+    }
+
+    fn warn_of_history(&self, history: &History) {
+        if history.left_out > 0 {
+            let left_out = counted(history.left_out, "event");
+            tell(
+                "warning",
+                &format!(
+                    "the run is larger than the memory for it: {left_out} at its end are left out; give more with --memory"
+                ),
+            );
+        }
+        if history.lost > 0 {
+            let lost = counted(history.lost, "event");
+            tell(
+                "warning",
+                &format!("{lost} were lost while the program ran; nothing is predicted across those places"),
+            );
+        }
+        if history.lanes.len() < 2 {
+            tell("warning", "there is only one thread in the trace, so nobody can come between");
+        } else if history.variables.is_empty() {
+            tell(
+                "warning",
+                "no access to shared memory is in the trace: build the program with 'avmon cc' or 'avmon c++', and record it again",
+            );
+        }
+    }
+
+    fn analyse(
+        &self,
+        history: &History,
+        options: &Options,
+        names: &mut Names,
+        watch: &Deadline,
+    ) -> Result<Report, Failure> {
+        let config = analyse::Config {
+            cut_points: self.wants(Analysis::CutPoints),
+            crossings: self.wants(Analysis::Crossings),
+            paper: options.paper,
+            budget: Budget::in_run_of(history.steps.len()),
+            jobs: self.jobs(),
+            selection: self.selection.resolve(history, names)?,
+            ..analyse::Config::default()
         };
-        for p in &report.predictions {
-            println!(
-                "{:?}: {} | {} | {} | {}",
-                p.shape,
-                line(p.steps.first),
-                line(p.steps.culprit),
-                line(p.steps.culprit_too),
-                line(p.steps.second)
-            );
-        }
-        for p in &report.filtered {
-            println!(
-                "filtered {:?} {:?}: {} | {} | {}",
-                p.reason,
-                p.shape,
-                line(p.steps.first),
-                line(p.steps.culprit),
-                line(p.steps.second)
-            );
-        }
-        Ok(ExitCode::Success)
+        let progress = Mutex::new(self.progress());
+        Ok(analyse::analyse(
+            history,
+            &config,
+            &Watch { stop: &|| watch.is_over(), progress: &|done, all| progress.lock().part(done, all, "candidate") },
+        ))
+    }
+
+    /// Whether a window without a conflict among the predictions has none.
+    fn is_complete(&self, report: &Report, history: &History) -> bool {
+        let both = self.wants(Analysis::CutPoints) && self.wants(Analysis::Crossings);
+        let is_whole = history.left_out + history.lost + report.left_out == 0;
+        both && is_whole && self.selection.is_empty() && report.undecided + report.unexamined == 0
+    }
+
+    /// What to say when nothing strong was found.
+    fn nothing(&self, report: &Report, history: &History) -> String {
+        format!(
+            "avmon: no violation is predicted: {} of {} looked at, {} ruled out by what is read on the way\n",
+            counted(report.classes as u64, "candidate"),
+            counted(history.steps.len() as u64, "step"),
+            grouped(report.filtered.len()),
+        )
     }
 }
 
-fn history(trace: &Trace) -> History {
-    let mut survey = Survey::default();
-    recording::read(trace, Progress::new(), |thread, event| {
-        survey.step(thread, event);
-        ControlFlow::Continue(())
-    });
-    let mut builder = Builder::new(&survey, history::Config::default());
-    recording::read(trace, Progress::new(), |thread, event| {
-        builder.step(thread, event);
-        ControlFlow::Continue(())
-    });
-    builder.finish()
+/// What was predicted, and who found it. A group of witnesses at the same three places found it too.
+fn found<'a>(
+    report: &'a Report,
+    history: &'a History,
+    groups: &'a [witnesses::Group],
+) -> impl Iterator<Item = (Analysis, &'a Prediction)> {
+    report.predictions.iter().flat_map(move |prediction| {
+        let analysis = match prediction.shape {
+            Shape::One(_) => Analysis::CutPoints,
+            Shape::Two => Analysis::Crossings,
+        };
+        let pc = |at| history.pc(at);
+        let [first, culprit, second] =
+            [prediction.steps.first, prediction.steps.culprit, prediction.steps.second].map(pc);
+        let is_same = |group: &&witnesses::Group| {
+            let at = group.location;
+            let is_one = matches!(prediction.shape, Shape::One(_)) && group.feasible > 0;
+            is_one && at.writer == Some(first) && at.challenger == culprit && at.read == second
+        };
+        let witnessed = groups.iter().find(is_same).map(|_| (Analysis::Nondeterminism, prediction));
+        std::iter::once((analysis, prediction)).chain(witnessed)
+    })
+}
+
+fn warn_of_report(report: &Report) {
+    if report.unexamined > 0 {
+        let all = grouped(report.classes);
+        let left = grouped(report.unexamined);
+        tell(
+            "warning",
+            &format!("the time is over: {left} of {all} candidates were not looked at; give more with --time"),
+        );
+    }
+    if report.undecided > 0 {
+        let undecided = counted(report.undecided as u64, "candidate");
+        tell(
+            "warning",
+            &format!("{undecided} would have cost too much to decide; what they are about may still be violable"),
+        );
+    }
+    if report.left_out > 0 {
+        tell(
+            "warning",
+            &format!("{} of hot variables were too many to be told apart", counted(report.left_out, "access")),
+        );
+    }
+}
+
+/// When the work is to stop.
+struct Deadline(Option<Instant>);
+
+impl Deadline {
+    fn after(seconds: Option<u64>) -> Deadline {
+        Deadline(seconds.and_then(|seconds| Instant::now().checked_add(Duration::from_secs(seconds))))
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.is_some_and(|end| Instant::now() >= end)
+    }
 }

@@ -52,6 +52,14 @@ impl Progress {
         });
     }
 
+    /// Tells how many of all are done.
+    pub fn part(&mut self, done: usize, all: usize, noun: &str) {
+        self.show(|_| {
+            let percent = done.saturating_mul(100).checked_div(all).unwrap_or(100);
+            format!("avmon: {percent}%, {} of {}", grouped(done), counted(all as u64, noun))
+        });
+    }
+
     fn show(&mut self, line: impl FnOnce(Duration) -> String) {
         let Some(terminal) = &self.terminal else { return };
         let now = Instant::now();

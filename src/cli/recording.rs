@@ -1,19 +1,27 @@
 //! What the commands that read traces share.
 
-use super::exit::Failure;
+use super::exit::{ExitCode, Failure};
 use super::progress::Progress;
-use super::tell;
+use super::{launch, tell};
 use crate::event::{Event, ThreadId};
+use crate::monitor::Modules;
 use crate::options::Options;
 use crate::report::image;
+use crate::report::json::{Start, VERSION};
 use crate::report::modules::ModuleMap;
+use crate::report::reporter::{Reporter, Totals};
+use crate::report::sink::{LogFile, Sinks, wants_color};
 use crate::report::symbols::Symbols;
+use crate::trace::meta::{Meta, ModuleSnapshot};
 use crate::trace::reader::{self, Merged, Problem, Trace};
 use crate::trace::{meta, slots, writer};
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::io::{self, IsTerminal as _};
+use std::iter::Peekable;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Where `avmon record` writes, and the other commands read, if nothing else is said.
 pub const DIRECTORY: &str = "avmon.data";
@@ -94,5 +102,73 @@ fn with_progress(
 pub fn warn<'a>(problems: impl IntoIterator<Item = &'a Problem>) {
     for problem in problems {
         tell("warning", &problem.to_string());
+    }
+}
+
+/// The options of a recorded run, then those of this command's environment and flags.
+pub fn options<'a>(meta: &Meta, settings: impl Iterator<Item = (&'static str, &'a str)>) -> Result<Options, Failure> {
+    let items = vec![meta.options.clone(), launch::inherited_options()];
+    launch::options_after(items, settings).map(|(_, options)| options)
+}
+
+/// How a command ends that found something or not. What the program's exit code was to be is no matter of its own.
+pub fn exit_code<'a>(
+    found: bool,
+    settings: impl Iterator<Item = (&'static str, &'a str)>,
+) -> Result<ExitCode, Failure> {
+    let (_, own) = launch::options_after(vec![launch::inherited_options()], settings)?;
+    Ok(if found && own.exitcode != 0 { ExitCode::Findings } else { ExitCode::Success })
+}
+
+/// A reporter for what is found in a trace.
+pub fn reporter(
+    trace: &Trace,
+    options: &Options,
+    output: Box<dyn io::Write + Send>,
+    log: Option<PathBuf>,
+) -> Result<Reporter, Failure> {
+    let meta = trace.meta();
+    let start = Start {
+        version: VERSION,
+        pid: meta.pid,
+        program: meta.program.clone(),
+        arguments: meta.arguments.clone(),
+        options: meta.options.clone(),
+        time_ms: meta.start_time_ms,
+    };
+    let sinks = Sinks {
+        stderr: output,
+        color: wants_color(options.color, io::stdout().is_terminal(), std::env::var_os("NO_COLOR")),
+        log: log.map(LogFile::at),
+    };
+    let mut symbols = Symbols::new(options, ModuleMap::default());
+    expect_modules(trace, &mut symbols);
+    let reporter = Reporter::new(options, sinks, start, symbols);
+    reporter.map_err(|error| Failure::internal(error.to_string()))
+}
+
+/// What the recording itself counted.
+pub fn totals(trace: &Trace, merged: &Merged) -> Totals {
+    let (meta::Totals { lost, unseen, .. }, duration_ms) =
+        trace.end().map(|end| (end.totals, end.duration_ms)).unwrap_or_default();
+    let duration = Duration::from_millis(duration_ms);
+    Totals { lost, unseen, order_gaps: merged.order_gaps, duration, ..Totals::default() }
+}
+
+/// The memory maps of a recorded process, handed over when the live monitor had them.
+pub struct RecordedModules(Peekable<Box<dyn Iterator<Item = ModuleSnapshot>>>);
+
+impl RecordedModules {
+    pub fn of(trace: &Trace) -> RecordedModules {
+        let all: Box<dyn Iterator<Item = ModuleSnapshot>> = Box::new(trace.modules());
+        RecordedModules(all.peekable())
+    }
+}
+
+impl Modules for RecordedModules {
+    fn news(&mut self, events: u64, take: &mut dyn FnMut(&str)) {
+        while let Some(snapshot) = self.0.next_if(|snapshot| snapshot.after_events <= events) {
+            take(&snapshot.maps);
+        }
     }
 }

@@ -71,6 +71,11 @@ impl Op {
     }
 
     #[must_use]
+    pub const fn is_atomic(self) -> bool {
+        matches!(self, Op::Load | Op::Store | Op::Update | Op::Exchange | Op::Attempt)
+    }
+
+    #[must_use]
     pub const fn reads(self) -> bool {
         matches!(self, Op::Read | Op::Load | Op::Update | Op::Exchange | Op::Attempt)
     }

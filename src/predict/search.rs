@@ -91,6 +91,12 @@ impl Budget {
     pub const BRIEF: Budget = Budget { choices: 400, span: 1 << 14, window: 512 };
     /// For few, or about a short one.
     pub const PATIENT: Budget = Budget { choices: 20_000, span: u32::MAX, window: 1 << 16 };
+
+    /// What a search may cost in a run of so many steps.
+    #[must_use]
+    pub const fn in_run_of(steps: usize) -> Budget {
+        if steps <= 1 << 12 { Budget::PATIENT } else { Budget::BRIEF }
+    }
 }
 
 /// Looks for an order.

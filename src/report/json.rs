@@ -71,8 +71,6 @@ pub struct Summary {
     /// Those of which only an analysis of a trace knows.
     #[serde(default)]
     pub unrelated: u64,
-    #[serde(default)]
-    pub lock_level: u64,
     pub suppressed: u64,
     pub not_transactions: u64,
     pub lost: u64,
@@ -203,7 +201,6 @@ const SUMMARY: Shape = Shape {
         field("loop", Type::Number, "loop findings"),
         field("base", Type::Number, "base findings"),
         maybe("unrelated", Type::Number, "unrelated findings"),
-        maybe("lock_level", Type::Number, "lock_level findings"),
         field("suppressed", Type::Number, "violations that a suppression hid"),
         field("not_transactions", Type::Number, "violations of blocks that the specification does not call atomic"),
         field("lost", Type::Number, "events that were dropped"),

@@ -32,8 +32,16 @@ pub fn merge(findings: Vec<Finding>, is_complete: bool) -> Vec<Entry> {
             }
             is_told = true;
         }
-        if !is_told {
-            entries.push(Entry { finding: of_locks_only(window.finding, is_complete), ..window });
+        if is_told {
+            continue;
+        }
+        let finding = of_locks_only(window.finding, is_complete);
+        // The block is known to be split, and by what: a section that does not conflict with it is no news.
+        let same_block = |entry: &&mut Entry| entry.finding.block.identity() == finding.block.identity();
+        let told = entries.iter_mut().filter(|entry| entry.finding.pattern.is_some()).find(same_block);
+        match told {
+            Some(entry) if finding.data == Some(Data::NotConflicting) => entry.members.extend(window.members),
+            _ => entries.push(Entry { finding, members: window.members }),
         }
     }
     entries.sort_by_cached_key(|entry| rank(&entry.finding));
@@ -45,7 +53,7 @@ fn group(findings: Vec<Finding>) -> Vec<Entry> {
     let mut places: FxHashMap<String, usize> = FxHashMap::default();
     let mut entries: Vec<Entry> = Vec::new();
     for finding in findings {
-        let place = *places.entry(finding.spot()).or_insert(entries.len());
+        let place = *places.entry(bug(&finding)).or_insert(entries.len());
         let Some(entry) = entries.get_mut(place) else {
             entries.push(Entry { members: vec![finding.id], finding });
             continue;
@@ -56,8 +64,20 @@ fn group(findings: Vec<Finding>) -> Vec<Entry> {
             std::mem::swap(&mut entry.finding, &mut other);
         }
         absorb(&mut entry.finding, &other);
+        if other.block != entry.finding.block && !entry.finding.also_split.contains(&other.block.name) {
+            entry.finding.also_split.push(other.block.name);
+        }
     }
     entries
+}
+
+/// What makes two findings one bug: the block and the places. Of two variables the four places: seen from either block it is the same.
+fn bug(finding: &Finding) -> String {
+    let Some(other) = &finding.culprit_too else { return finding.spot() };
+    let four = [&finding.first, &finding.culprit, other, &finding.second];
+    let mut places = four.map(|operation| operation.location.identity());
+    places.sort_unstable();
+    places.join("\n")
 }
 
 /// Which of several findings of the same places tells most.
@@ -100,9 +120,6 @@ fn of_locks_only(mut window: Finding, is_complete: bool) -> Finding {
     }
     if window.data.is_none() && is_complete {
         window.data = Some(Data::NotConflicting);
-        if window.strength == Strength::Strong {
-            window.strength = Strength::LockLevel;
-        }
     }
     window
 }
@@ -155,22 +172,32 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_in_other_sections_is_another_finding() {
-        let change: [fn(&mut Finding); 4] = [
+    fn a_window_without_a_conflict_is_no_news_where_the_block_is_known_to_be_split() {
+        let change: [fn(&mut Finding); 3] = [
             |finding| finding.first.sections[0].taken_at.line = Some(11),
             |finding| finding.culprit.sections.clear(),
             |finding| finding.second.sections[0].lock.address = "0x5040".into(),
-            |finding| finding.block.name = "append_all".into(),
         ];
         for change in change {
             let mut conflict = samples::length();
             change(&mut conflict);
-            let entries = merge(numbered([samples::append(), conflict]), true);
-            assert_eq!(entries.len(), 2);
-            assert_eq!(names(&entries[0]), ["cut_points"], "what conflicts comes first");
-            assert_eq!(entries[1].finding.data, Some(Data::NotConflicting));
-            assert_eq!(entries[1].finding.strength, Strength::LockLevel);
+            let entries = merge(numbered([samples::append(), conflict.clone()]), true);
+            assert_eq!(entries.len(), 1);
+            assert_eq!((names(&entries[0]), &entries[0].members[..]), (vec!["cut_points"], &[2, 1][..]));
+            let entries = merge(numbered([samples::append(), conflict]), false);
+            assert_eq!(entries.len(), 2, "there may be a conflict that was not looked for");
         }
+    }
+
+    #[test]
+    fn a_window_of_another_block_comes_after_what_conflicts() {
+        let mut conflict = samples::length();
+        conflict.block.name = "append_all".into();
+        let entries = merge(numbered([samples::append(), conflict]), true);
+        assert_eq!(entries.len(), 2);
+        assert_eq!(names(&entries[0]), ["cut_points"]);
+        let window = &entries[1].finding;
+        assert_eq!((window.data, window.strength), (Some(Data::NotConflicting), Strength::Strong));
     }
 
     #[test]

@@ -138,14 +138,17 @@ impl Story<'_> {
         is_loop(&one, &other)
     }
 
-    /// Whether one block writes both variables, and the other one reads or writes both.
+    /// Whether one block writes both variables, and the other one reads or writes both. Or all four are atomic operations, each block writes one
+    /// variable and looks at the other: then the two look at each other's steps.
     fn variables_belong_together(&self) -> bool {
         let Steps { first, culprit, culprit_too, second } = self.prediction.steps;
         let both = |one, other, does: fn(Op) -> bool| [one, other].iter().all(|&at| does(self.history.step(at).op));
         let block_writes = both(first, second, Op::writes);
         let culprit_writes = both(culprit, culprit_too, Op::writes);
+        let are_atomic = both(first, second, Op::is_atomic) && both(culprit, culprit_too, Op::is_atomic);
         (block_writes && (culprit_writes || both(culprit, culprit_too, Op::reads)))
             || (culprit_writes && both(first, second, Op::reads))
+            || are_atomic
     }
 
     /// Whether the block reads a value and later writes the variable without reading it again: what it writes comes from what it read.

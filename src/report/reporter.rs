@@ -295,7 +295,7 @@ impl Reporter {
         let spot = self.spots.entry(finding.spot()).or_insert_with(|| Spot {
             first: finding.id,
             printed: None,
-            strength: Strength::LockLevel,
+            strength: Strength::Unrelated,
             unconditional,
             block: finding.block.begin.identity(),
         });
@@ -338,7 +338,6 @@ impl Reporter {
             loops: having(Strength::Loop),
             base: having(Strength::Base),
             unrelated: having(Strength::Unrelated),
-            lock_level: having(Strength::LockLevel),
             suppressed: self.suppressed,
             not_transactions: self.not_transactions,
             lost: totals.lost,

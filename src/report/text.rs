@@ -370,13 +370,10 @@ SUMMARY: avmon: atomicity violation a.c:13 in append
 
     #[test]
     fn a_window_says_what_is_known_of_its_data() {
-        let finding = Finding { data: Some(Data::NotConflicting), strength: Strength::LockLevel, ..samples::append() };
+        let finding = Finding { data: Some(Data::NotConflicting), ..samples::append() };
         let text = lines(&finding);
-        let told = [
-            "  Lock level only: in no order of the recorded accesses do three of them conflict there",
-            "  Weak, lock_level: the accesses that were recorded under the lock do not conflict",
-        ];
-        assert!(told.iter().all(|line| text.iter().any(|other| other == line)), "{text:#?}");
+        let told = "  Lock level only: in no order of the recorded accesses do three of them conflict there";
+        assert!(text.iter().any(|line| line == told), "{text:#?}");
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn kind_names() -> Vec<&'static str> {
     Kind::ALL.iter().map(|kind| kind.name()).collect()
 }
 
-fn thread(text: &str) -> Result<ThreadId, String> {
+pub fn thread(text: &str) -> Result<ThreadId, String> {
     let number = text.strip_prefix('T').unwrap_or(text);
     number.parse().map_err(|_| format!("'{text}' is no thread; write T1 or 1"))
 }

@@ -54,19 +54,12 @@ pub enum Strength {
     Loop,
     Base,
     Unrelated,
-    LockLevel,
 }
 
 impl Strength {
-    pub const ALL: &'static [Strength] = &[
-        Strength::Strong,
-        Strength::Conditional,
-        Strength::Loop,
-        Strength::Base,
-        Strength::Unrelated,
-        Strength::LockLevel,
-    ];
-    pub const NAMES: &'static [&'static str] = &["strong", "conditional", "loop", "base", "unrelated", "lock_level"];
+    pub const ALL: &'static [Strength] =
+        &[Strength::Strong, Strength::Conditional, Strength::Loop, Strength::Base, Strength::Unrelated];
+    pub const NAMES: &'static [&'static str] = &["strong", "conditional", "loop", "base", "unrelated"];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -84,7 +77,6 @@ impl Strength {
             Strength::Unrelated => {
                 "two variables that are not written or read together, so they may have nothing to do with each other"
             }
-            Strength::LockLevel => "the accesses that were recorded under the lock do not conflict",
         }
     }
 }

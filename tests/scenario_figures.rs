@@ -24,6 +24,10 @@ use scenarios::judge::{analyse, claims};
 /// File; lines of the blocks that can be split, of failing assertions, of stuck threads; patterns on one variable, and how many on
 /// two; whether the written order is serialisable; what the default and the paper's rules report on it.
 const TRUTH: &str = "\
+avfilter-counterexample-compare: split []
+avfilter-counterexample-moved-back: split [13], patterns [wrw 15 8 18], finds [before 13: 14 7 17]
+avfilter-counterexample-one-section: split []
+avfilter-counterexample-third-thread: split []
 avfilter-figure-2: split []
 avfilter-figure-3: split []
 avfilter-figure-4: split [6], patterns [rwr 7 13 9; rwr 7 14 9]
@@ -59,6 +63,9 @@ nondeterminism-figure-1a: split []
 nondeterminism-figure-1c: split []
 nondeterminism-figure-4: split []
 nondeterminism-figure-5: split []
+penelope-counterexample-deadlock: split [], stuck [9 19; 12 19], paper [after 7: 9 17 12]
+penelope-counterexample-not-nested: split [], stuck [9 20; 11 18]
+penelope-counterexample-third-thread: split []
 penelope-figure-1-addall: split [6], fails [18], patterns [rwr 10 25 15], finds [after 6: 9 24 14]
 penelope-other-field: split [6], written [not serialisable], finds [in 6: 7 10 13]
 penelope-pattern-rwr: split [5], patterns [rwr 6 7 8], written [not serialisable]

@@ -66,3 +66,71 @@ impl Clocks {
         if one == other { before < after } else { self.knows(other, after, one) > before }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::history::made::{access, event, of};
+    use super::*;
+    use crate::event::{Event, Kind, ThreadId};
+
+    const X: u64 = 0x1000;
+
+    fn write(thread: ThreadId) -> (ThreadId, Event) {
+        (thread, access(Kind::Write, X))
+    }
+
+    /// The pairs of writes of different threads of which the first must come first, by the places of their events.
+    fn ordered(events: &[(ThreadId, Event)]) -> Vec<(u64, u64)> {
+        let history = of(events);
+        let clocks = Clocks::new(&history);
+        let writes: Vec<At> = (0..history.steps.len() as At).filter(|&at| history.step(at).op.writes()).collect();
+        let pairs = writes.iter().flat_map(|&one| writes.iter().map(move |&other| (one, other)));
+        let across = pairs.filter(|&(one, other)| history.thread(one) != history.thread(other));
+        let before = across.filter(|&(one, other)| clocks.precedes(&history, one, other));
+        before.map(|(one, other)| (history.pc(one), history.pc(other))).collect()
+    }
+
+    #[test]
+    fn creation_and_join() {
+        let events = [
+            write(1),
+            (1, event(Kind::Fork, 2)),
+            (2, event(Kind::Start, 2)),
+            write(1),
+            write(2),
+            (2, event(Kind::End, 2)),
+            (1, event(Kind::Join, 2)),
+            write(1),
+        ];
+        assert_eq!(ordered(&events), [(1, 5), (5, 8)]);
+    }
+
+    #[test]
+    fn waits_reach_through_other_threads() {
+        let events = [
+            write(1),
+            (1, event(Kind::Signal, 0x40)),
+            write(1),
+            (2, event(Kind::Await, 0x40)),
+            (2, event(Kind::Signal, 0x80)),
+            write(2),
+            (3, event(Kind::Await, 0x80)),
+            write(3),
+        ];
+        assert_eq!(ordered(&events), [(1, 6), (1, 8)]);
+    }
+
+    #[test]
+    fn locks_order_nothing() {
+        let section =
+            |thread| [(thread, event(Kind::Acquire, 0x40)), write(thread), (thread, event(Kind::Release, 0x40))];
+        assert_eq!(ordered(&[section(1), section(2)].concat()), []);
+    }
+
+    #[test]
+    fn a_step_does_not_come_before_itself() {
+        let history = of(&[write(1), write(1), write(2)]);
+        let clocks = Clocks::new(&history);
+        assert_eq!([(0, 0), (0, 1), (1, 0)].map(|(a, b)| clocks.precedes(&history, a, b)), [false, true, false]);
+    }
+}

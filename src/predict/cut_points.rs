@@ -300,3 +300,47 @@ impl Walk<'_> {
         steps.any(|&at| self.history.holds.are_compatible(self.history.step(at).hold, culprit.hold))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(triples: &[(u32, [At; 3])]) -> Candidates {
+        let mut candidates = Candidates { left_out: 1, ..Candidates::default() };
+        for &(code, [first, culprit, second]) in triples {
+            let spot = Spot { block: 0, first: 0, second: 0 };
+            let class = Class { pattern: Pattern::Rww, first: code, culprit: code, second: code, spot, called_at: 0 };
+            let alike = candidates.classes.entry(class).or_default();
+            alike.count += 1;
+            alike.add(Triple { first, culprit, second });
+        }
+        candidates
+    }
+
+    /// Whoever is ready first is merged first, and the report must not depend on that.
+    #[test]
+    fn the_order_of_merging_does_not_matter() {
+        let parts = || {
+            [
+                // Of the same distance, and more than are kept.
+                found(&[(1, [10, 15, 20]), (1, [30, 35, 40]), (1, [50, 51, 60]), (2, [1, 9, 2])]),
+                found(&[(1, [11, 16, 21]), (1, [10, 12, 20]), (1, [70, 79, 80])]),
+                found(&[(1, [0, 99, 1]), (1, [5, 4, 6]), (3, [7, 8, 9])]),
+            ]
+        };
+        let merged = |order: [usize; 3]| {
+            let mut parts = parts().map(Some);
+            let mut all = Candidates::default();
+            order.into_iter().filter_map(|part| parts[part].take()).for_each(|part| all.merge(part));
+            assert_eq!(all.left_out, 3);
+            all.classes
+        };
+        let expected = merged([0, 1, 2]);
+        for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            assert_eq!(merged(order), expected, "{order:?}");
+        }
+        let (_, alike) = expected.iter().find(|(class, _)| class.first == 1).expect("the first class");
+        let nearest: Vec<[At; 3]> = alike.nearest.iter().map(|it| [it.first, it.culprit, it.second]).collect();
+        assert_eq!((alike.count, nearest), (8, vec![[5, 4, 6], [10, 12, 20], [10, 15, 20], [11, 16, 21]]));
+    }
+}

@@ -3,9 +3,11 @@
 //!
 //! These are the five cases of the read-after-write filter by Zeng, Sun, Liu and He ("A Method for Improving the Precision and Coverage of Atomicity
 //! Violation Predictions"), by name. The filter itself, [`paper`], drops a candidate as soon as one of them applies. That is too much and
-//! too little. Too much: of the ten scenarios that it is meant to predict it drops three, those in which the block's first access is a
-//! read that saw the culprit; if no branch follows, what it sees does not matter. Too little: it looks at two threads only, and at the write next to a read, not at those
-//! further away. So the default asks the search, which is exact, and the cases only say why it found nothing.
+//! too little. Too much: of the ten scenarios that it is meant to predict, its Table 1, it drops two, rows 8 and 10, in which the block's first access
+//! is a read that saw the culprit; if no branch follows, what it sees does not matter. Too little: it asks of each read whether its write could still come
+//! first, but not whether the locks allow that, too; if the culprit was in front of the block it does not ask what the culprit's own thread reads; and it knows of two
+//! threads only. The scenarios `avfilter-counterexample-*` show all of that. So the default asks the search, and the cases only say why
+//! it found nothing.
 
 use super::cut_points::Triple;
 use super::history::{At, History, Step};
@@ -84,7 +86,8 @@ impl Query<'_> {
         self.history.accesses(self.step(self.culprit).object)
     }
 
-    /// Whether the block's thread comes to a branch between a step and its second access.
+    /// Whether the block's thread comes to a branch between a step and its second access. The printed algorithm leaves out one right before that access;
+    /// but it is what the lemma and the figure behind the algorithm are about.
     fn branches_after(&self, at: At) -> bool {
         let steps = &self.history.from(at)[1..];
         steps.iter().take_while(|&&next| next <= self.second).any(|&next| self.step(next).branches > 0)

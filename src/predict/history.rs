@@ -6,7 +6,11 @@
 mod build;
 mod frames;
 mod locks;
+#[cfg(test)]
+pub(super) mod made;
 mod shared;
+#[cfg(test)]
+mod tests;
 mod variables;
 mod waits;
 

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test takes what it needs")]
 
 pub mod legal;
+pub mod scenario;
 pub mod synthetic;
 
 use avmon::event::{Event, Kind, ThreadId};

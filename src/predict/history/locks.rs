@@ -106,3 +106,67 @@ impl Holding {
         *self.number.get_or_insert_with(|| holds.number(&self.held))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The locks of a thread that took and gave back: `+m` for writing, `~m` for reading, `-m` back.
+    fn hold(holds: &mut Holds, story: &str) -> u32 {
+        let mut holding = Holding::default();
+        for word in story.split_whitespace() {
+            let (what, lock) = word.split_at(1);
+            let lock = u32::from(lock.as_bytes()[0]);
+            match what {
+                "-" => holding.release(lock),
+                _ => holding.acquire(lock, what == "~"),
+            }
+        }
+        holding.number(holds)
+    }
+
+    #[test]
+    fn threads_at_the_same_time() {
+        let table = [
+            ("", "", true),
+            ("+m", "", true),
+            ("+m", "+n", true),
+            ("+m", "+m", false),
+            ("+m -m", "+m", true),
+            ("~m", "~m", true),
+            ("~m", "+m", false),
+            ("+k ~m", "~m +n", true),
+            ("+k ~m", "~m +k", false),
+            // Each took what the other holds, after what the other took.
+            ("+m +n -n", "+n", true),
+            ("+m +n -n", "+n +m -m", false),
+            ("+m +n -n -m +m", "+n +m -m", true),
+            ("+k +m +n -n", "+n +k -k", false),
+            ("~m +n -n", "+n +m -m", false),
+            // Readers are not in each other's way.
+            ("~m +n -n", "+n ~m -m", true),
+            ("+m ~n -n", "~n +m -m", true),
+            ("+m ~n -n", "+n +m -m", false),
+            ("+m ~n -n +n -n", "~n +m -m", false),
+            // Not nested.
+            ("+m +n -m", "+m +n -n", true),
+            ("+m +n -m +k", "+k +n -k", false),
+            ("+m +n -m +k -k", "+k +n -n", false),
+        ];
+        let mut holds = Holds::default();
+        for (one, other, expected) in table {
+            let [a, b] = [one, other].map(|story| hold(&mut holds, story));
+            let found = [holds.are_compatible(a, b), holds.are_compatible(b, a)];
+            assert_eq!(found, [expected; 2], "{one:?} and {other:?}");
+        }
+    }
+
+    #[test]
+    fn the_same_locks_have_the_same_number() {
+        let mut holds = Holds::default();
+        assert_eq!(hold(&mut holds, "+m -m"), Holds::NOTHING);
+        let stories = ["+m", "+m +n -n", "+m +n -n +n -n", "+n -n +m", "~m"];
+        let numbers = stories.map(|story| hold(&mut holds, story));
+        assert_eq!(numbers, [1, 2, 2, 1, 3]);
+    }
+}

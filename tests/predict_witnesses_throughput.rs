@@ -59,8 +59,30 @@ fn throughput() {
         stays: 20,
         busy: 20,
         branches: 30,
+        switches: 30,
+        open: 0,
         seed: 1,
     };
+    if let Ok(v) = std::env::var("TUNE") {
+        let n: Vec<usize> = v.split(',').map(|x| x.parse().unwrap()).collect();
+        let s = Shape {
+            events: n[0],
+            threads: n[1],
+            variables: n[2],
+            locks: n[3],
+            accesses: n[4],
+            calls: n[5],
+            hot: n[6],
+            writes: n[7],
+            stays: n[8],
+            busy: n[9],
+            branches: n[10],
+            switches: n[11],
+            open: n[12],
+            seed: 1,
+        };
+        return measure("tune", s);
+    }
     measure("like ThriftTrace3", thrift);
     let daisy = Shape { events: 2_998, threads: 3, variables: 45, locks: 10, calls: 1, busy: 80, stays: 0, ..thrift };
     measure("like DaisyTest", daisy);

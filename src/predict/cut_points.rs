@@ -68,6 +68,10 @@ pub struct Alike {
 
 impl Alike {
     fn add(&mut self, triple: Triple) {
+        let furthest = self.nearest.get(MOST_ALIKE - 1).map_or(u32::MAX, Triple::distance);
+        if triple.distance() > furthest {
+            return;
+        }
         let place = self.nearest.partition_point(|other| (other.distance(), *other) < (triple.distance(), triple));
         if place < MOST_ALIKE && self.nearest.get(place) != Some(&triple) {
             self.nearest.insert(place, triple);
@@ -310,7 +314,10 @@ impl Walk<'_> {
     }
 
     fn candidate(&mut self, of: &PairPlace, pair: Pair, place: &Place, at: At, culprit: Culprit) {
-        if place.lane == of.first.lane || !self.can_come_between(of, pair, place) || self.is_ordered(of, pair, place, at) {
+        if place.lane == of.first.lane
+            || !self.can_come_between(of, pair, place)
+            || self.is_ordered(of, pair, place, at)
+        {
             return;
         }
         let touches = |op: Op| (op.reads(), op.writes());

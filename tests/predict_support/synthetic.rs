@@ -29,6 +29,10 @@ pub struct Shape {
     pub busy: usize,
     /// Of a hundred accesses, how many come with a branch before them.
     pub branches: usize,
+    /// Of a hundred steps, how many are followed by one of another thread.
+    pub switches: usize,
+    /// Of a hundred visits, how many take no lock.
+    pub open: usize,
     pub seed: u64,
 }
 
@@ -101,7 +105,7 @@ impl Maker {
         let end = self.shape.events.saturating_sub(2 * threads);
         let mut thread = 0;
         while events.len() < end || self.plans.iter().any(|plan| !plan.is_empty()) {
-            if self.random.percent(30) || self.is_blocked(thread) {
+            if self.random.percent(self.shape.switches) || self.is_blocked(thread) {
                 thread = self.random.pick(threads);
             }
             if self.plans[thread].is_empty() {
@@ -191,6 +195,10 @@ impl Maker {
             self.random.pick(locks)
         };
         self.last[thread] = record;
+        if self.shape.open > 0 && self.random.percent(self.shape.open) {
+            self.visit(thread, record);
+            return;
+        }
         self.put(thread, Kind::Acquire, lock(record), 0x40_1000);
         self.visit(thread, record);
         match self.random.pick(24) {

@@ -18,17 +18,19 @@ pub struct Limits {
 impl Limits {
     /// None if the goal contradicts what must come before its steps.
     pub fn new(history: &History, goal: &Goal, from: At) -> Option<Limits> {
+        let begin: Vec<usize> = history.lanes.iter().map(|lane| lane.partition_point(|&step| step < from)).collect();
         for &(first, second) in &goal.order {
-            if Closure::of(history, goal, from, &[first]).contains(history, second) {
+            // What must come before came before in the run.
+            if second < first && Closure::of(history, goal, from, &begin, &[first]).contains(history, second) {
                 return None;
             }
         }
         let steps: Vec<At> = goal.steps().collect();
-        let closure = Closure::of(history, goal, from, &steps);
+        let closure = Closure::of(history, goal, from, &begin, &steps);
         if goal.without.is_some_and(|step| closure.contains(history, step)) {
             return None;
         }
-        let Closure { begin, need, .. } = closure;
+        let need = closure.need;
         let mut limits = Limits { limit: need.clone(), begin, need };
         limits.extend(history, goal, from);
         Some(limits)
@@ -99,8 +101,8 @@ fn seen_by(history: &History, goal: &Goal, at: At) -> Option<At> {
 }
 
 /// What must have happened once some steps have: as far as can be said without a choice.
-struct Closure {
-    begin: Vec<usize>,
+struct Closure<'a> {
+    begin: &'a [usize],
     need: Vec<usize>,
 }
 
@@ -111,11 +113,10 @@ struct Looked {
     free: Vec<At>,
 }
 
-impl Closure {
-    fn of(history: &History, goal: &Goal, from: At, steps: &[At]) -> Closure {
-        let begin: Vec<usize> = history.lanes.iter().map(|lane| lane.partition_point(|&step| step < from)).collect();
+impl<'a> Closure<'a> {
+    fn of(history: &History, goal: &Goal, from: At, begin: &'a [usize], steps: &[At]) -> Closure<'a> {
         let mut looked: Vec<Looked> = begin.iter().map(|&until| Looked { until, free: Vec::new() }).collect();
-        let mut closure = Closure { need: begin.clone(), begin };
+        let mut closure = Closure { need: begin.to_vec(), begin };
         let mut work: Vec<At> = steps.to_vec();
         loop {
             while let Some(step) = work.pop() {

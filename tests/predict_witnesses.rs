@@ -435,6 +435,7 @@ fn made_up(seed: u64) -> History {
         branches: 20,
         switches: 30,
         open: 0,
+        own: 0,
         seed,
     }))
 }

@@ -61,6 +61,7 @@ fn throughput() {
         branches: 30,
         switches: 30,
         open: 0,
+        own: 0,
         seed: 1,
     };
     if let Ok(v) = std::env::var("TUNE") {
@@ -79,6 +80,7 @@ fn throughput() {
             branches: n[10],
             switches: n[11],
             open: n[12],
+            own: n[13],
             seed: 1,
         };
         return measure("tune", s);

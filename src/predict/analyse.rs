@@ -118,7 +118,7 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
         report.left_out = candidates.left_out;
         let mut alike: Vec<_> = candidates.classes.into_iter().collect();
         alike.sort_unstable_by_key(|(class, _)| *class);
-        classes.extend(alike.into_iter().map(|(class, Alike { nearest, count })| Class {
+        classes.extend(alike.into_iter().map(|(class, Alike { nearest, count, .. })| Class {
             shape: Shape::One(class.pattern),
             candidates: nearest.into_iter().map(steps_of_triple).collect(),
             count,

@@ -64,18 +64,20 @@ pub struct Alike {
     /// Some of them, the nearest first.
     pub nearest: Vec<Triple>,
     pub count: u64,
+    /// How far the last of them is, when no more are kept: most others are further, and need not look at the list.
+    furthest: Option<u32>,
 }
 
 impl Alike {
     fn add(&mut self, triple: Triple) {
-        let furthest = self.nearest.get(MOST_ALIKE - 1).map_or(u32::MAX, Triple::distance);
-        if triple.distance() > furthest {
+        if self.furthest.is_some_and(|furthest| triple.distance() > furthest) {
             return;
         }
         let place = self.nearest.partition_point(|other| (other.distance(), *other) < (triple.distance(), triple));
         if place < MOST_ALIKE && self.nearest.get(place) != Some(&triple) {
             self.nearest.insert(place, triple);
             self.nearest.truncate(MOST_ALIKE);
+            self.furthest = self.nearest.get(MOST_ALIKE - 1).map(Triple::distance);
         }
     }
 }

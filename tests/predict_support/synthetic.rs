@@ -3,7 +3,7 @@
 //! Threads work on records: each record has a lock and some variables. A visit reads some variables of a record and writes some, under its lock; one
 //! in six visits another record meanwhile, with its lock, in one order of locks. Most reads are of what the thread itself or another one wrote lately,
 //! because a thread likes to come back to the record of its last visit. Some variables are written by one thread and read by all, without
-//! a lock. Threads wait for each other now and then: whoever has published something signals, and another one that waits for it goes on. The
+//! a lock. Some visits take no lock either. Threads wait for each other now and then: whoever has published something signals, and another one that waits for it goes on. The
 //! first thread forks the others and joins them.
 
 use std::collections::VecDeque;
@@ -33,6 +33,8 @@ pub struct Shape {
     pub switches: usize,
     /// Of a hundred visits, how many take no lock.
     pub open: usize,
+    /// Of a hundred reads, how many come right behind a write of their own thread.
+    pub own: usize,
     pub seed: u64,
 }
 
@@ -255,6 +257,9 @@ impl Maker {
     }
 
     fn access(&mut self, thread: usize, kind: Kind, variable: usize) {
+        if kind == Kind::Read && self.shape.own > 0 && self.random.percent(self.shape.own) {
+            self.access(thread, Kind::Write, variable);
+        }
         let address = 0x7000_0000 + 8 * variable as u64;
         let branches = u16::from(self.random.percent(self.shape.branches));
         let pc = 0x40_2000 + 4 * (2 * (variable as u64 % 16) + u64::from(kind == Kind::Write));

@@ -433,6 +433,9 @@ fn made_up(seed: u64) -> History {
         stays: 20,
         busy: 20,
         branches: 20,
+        switches: 30,
+        open: 0,
+        own: 0,
         seed,
     }))
 }

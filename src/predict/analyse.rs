@@ -120,7 +120,7 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
         report.left_out = candidates.left_out;
         let mut alike: Vec<_> = candidates.classes.into_iter().collect();
         alike.sort_unstable_by_key(|(class, _)| *class);
-        classes.extend(alike.into_iter().map(|(class, Alike { nearest, count })| Class {
+        classes.extend(alike.into_iter().map(|(class, Alike { nearest, count, .. })| Class {
             shape: Shape::One(class.pattern),
             candidates: nearest.into_iter().map(steps_of_triple).collect(),
             count,
@@ -164,15 +164,14 @@ fn cut_points(history: &History, clocks: &Clocks, config: &Config, watch: &Watch
     /// Variables that are looked at in one go.
     const BATCH: usize = 64;
     let variables = history.variables.len();
-    let batches = in_parallel(config.jobs, variables.div_ceil(BATCH), watch.stop, |batch| {
-        let mut candidates = Candidates::default();
-        for variable in batch * BATCH..variables.min((batch + 1) * BATCH) {
-            cut_points::look_at(history, clocks, variable as u32, config.blocks, &mut candidates);
-        }
-        candidates
-    });
     let mut all = Candidates::default();
-    batches.into_iter().flatten().for_each(|candidates| all.merge(candidates));
+    // Many variables have the same classes: each worker collects its own, and not each batch.
+    let found = share(config.jobs, variables.div_ceil(BATCH), watch.stop, |batch, candidates: &mut Candidates| {
+        for variable in batch * BATCH..variables.min((batch + 1) * BATCH) {
+            cut_points::look_at(history, clocks, variable as u32, config.blocks, candidates);
+        }
+    });
+    found.into_iter().for_each(|candidates| all.merge(candidates));
     all
 }
 
@@ -231,27 +230,38 @@ fn in_parallel<T: Send>(
     stop: &(dyn Fn() -> bool + Sync),
     work: impl Fn(usize) -> T + Sync,
 ) -> Vec<Option<T>> {
+    let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
+    let done = share(jobs, count, stop, |index, done: &mut Vec<(usize, T)>| done.push((index, work(index))));
+    for (index, result) in done.into_iter().flatten() {
+        results[index] = Some(result);
+    }
+    results
+}
+
+/// Workers take the numbers from 0 up to `count` in turn, and each collects what it finds.
+fn share<T: Default + Send>(
+    jobs: usize,
+    count: usize,
+    stop: &(dyn Fn() -> bool + Sync),
+    work: impl Fn(usize, &mut T) + Sync,
+) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let worker = || {
-        let mut done = Vec::new();
+        let mut found = T::default();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
             if index >= count || stop() {
-                return done;
+                return found;
             }
-            done.push((index, work(index)));
+            work(index, &mut found);
         }
     };
-    let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
     thread::scope(|scope| {
         let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(worker)).collect();
-        for worker in workers {
-            // A panic in a worker is a panic here.
-            let done = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            for (index, result) in done {
-                results[index] = Some(result);
-            }
-        }
-    });
-    results
+        // A panic in a worker is a panic here.
+        let join = |worker: thread::ScopedJoinHandle<'_, T>| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        workers.into_iter().map(join).collect()
+    })
 }

@@ -54,8 +54,9 @@ impl Clocks {
         known[..known.partition_point(|known| known.from <= at)].last()
     }
 
-    /// How far a thread knows another one at a step.
-    fn knows(&self, lane: Lane, at: At, other: Lane) -> At {
+    /// How far a thread knows another one at a step: of its steps, those before this one must have come before.
+    #[must_use]
+    pub fn knows(&self, lane: Lane, at: At, other: Lane) -> At {
         self.at(lane, at).map_or(0, |known| known.until[other as usize])
     }
 

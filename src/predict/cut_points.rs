@@ -64,14 +64,20 @@ pub struct Alike {
     /// Some of them, the nearest first.
     pub nearest: Vec<Triple>,
     pub count: u64,
+    /// How far the last of them is, when no more are kept: most others are further, and need not look at the list.
+    furthest: Option<u32>,
 }
 
 impl Alike {
     fn add(&mut self, triple: Triple) {
+        if self.furthest.is_some_and(|furthest| triple.distance() > furthest) {
+            return;
+        }
         let place = self.nearest.partition_point(|other| (other.distance(), *other) < (triple.distance(), triple));
         if place < MOST_ALIKE && self.nearest.get(place) != Some(&triple) {
             self.nearest.insert(place, triple);
             self.nearest.truncate(MOST_ALIKE);
+            self.furthest = self.nearest.get(MOST_ALIKE - 1).map(Triple::distance);
         }
     }
 }
@@ -117,11 +123,18 @@ struct Pair {
 struct PairPlace {
     first: Place,
     second: Place,
-    /// Only writes are meant: the culprit reads.
-    of_writes: bool,
     spot: Spot,
-    /// At some point between them no lock is held.
-    is_open: bool,
+    between: Between,
+}
+
+/// The locks that a thread holds between two accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Between {
+    /// At some point none.
+    Open,
+    /// Always these.
+    Same(u32),
+    Changing,
 }
 
 /// What is a transaction.
@@ -156,15 +169,15 @@ pub fn look_at(history: &History, clocks: &Clocks, variable: u32, blocks: Blocks
     if accesses.is_empty() || !is_shared() {
         return;
     }
-    let mut walk = Walk { history, clocks, blocks, singles: Latest::default(), pairs: Latest::default(), into };
+    let mut walk = Walk { history, clocks, blocks, written: Seen::default(), read: Seen::default(), into };
     let mut last: FxHashMap<Lane, (At, At)> = FxHashMap::default();
     for &at in accesses {
         let step = history.step(at);
         let (access, write) = last.get(&step.lane).copied().unwrap_or((NONE, NONE));
-        walk.single(at);
-        walk.pair(access, at, false);
+        walk.single(at, step.op);
+        walk.pair(access, at, Culprit::Writes);
         if step.op.writes() {
-            walk.pair(write, at, true);
+            walk.pair(write, at, Culprit::Reads);
         }
         last.insert(step.lane, (at, if step.op.writes() { at } else { write }));
     }
@@ -197,12 +210,28 @@ impl<K: Copy + Eq + std::hash::Hash, T> Latest<K, T> {
     }
 }
 
+/// What a culprit does. Of an update both parts count, each by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Culprit {
+    Reads,
+    Writes,
+}
+
+/// Culprits of one sort, and the pairs that they may come between.
+#[derive(Default)]
+struct Seen {
+    culprits: Latest<Place, At>,
+    pairs: Latest<PairPlace, Pair>,
+}
+
 struct Walk<'a> {
     history: &'a History,
     clocks: &'a Clocks,
     blocks: Blocks,
-    singles: Latest<Place, At>,
-    pairs: Latest<PairPlace, Pair>,
+    /// With culprits that write: pairs of any accesses.
+    written: Seen,
+    /// With culprits that read: pairs of writes.
+    read: Seen,
     into: &'a mut Candidates,
 }
 
@@ -219,27 +248,54 @@ impl Walk<'_> {
         Spot { block: frames.code(block), first: location(first), second: location(second) }
     }
 
-    /// Whether at some point between two accesses of a thread it holds no lock.
-    fn is_open(&self, first: At, second: At) -> bool {
-        // The locks at a point are told by the step after it.
-        let steps = self.history.from(first)[1..].iter().take_while(|&&at| at <= second);
-        self.history.step(first).hold == Holds::NOTHING
-            || self.history.step(second).hold == Holds::NOTHING
-            || steps.into_iter().any(|&at| self.history.step(at).hold == Holds::NOTHING)
+    /// The locks at the points between two accesses of a thread. Those at a point are told by the step after it.
+    fn holds_between(&self, pair: Pair) -> impl Iterator<Item = u32> {
+        let steps = self.history.from(pair.first)[1..].iter().take_while(move |&&at| at <= pair.second);
+        steps.map(|&at| self.history.step(at).hold)
+    }
+
+    fn between(&self, pair: Pair) -> Between {
+        let [first, second] = [pair.first, pair.second].map(|at| self.history.step(at).hold);
+        if first == Holds::NOTHING || second == Holds::NOTHING {
+            return Between::Open;
+        }
+        let mut between = Between::Same(second);
+        for hold in self.holds_between(pair) {
+            if hold == Holds::NOTHING {
+                return Between::Open;
+            }
+            if hold != second {
+                between = Between::Changing;
+            }
+        }
+        between
+    }
+
+    fn seen(&mut self, culprit: Culprit) -> &mut Seen {
+        match culprit {
+            Culprit::Reads => &mut self.read,
+            Culprit::Writes => &mut self.written,
+        }
     }
 
     /// An access as the culprit of the pairs before it.
-    fn single(&mut self, at: At) {
+    fn single(&mut self, at: At, op: Op) {
         let place = self.place(at);
-        for index in 0..self.pairs.all.len() {
-            let (of, pair) = self.pairs.all[index];
-            self.candidate(of, pair, place, at);
+        for (culprit, does) in [(Culprit::Writes, op.writes()), (Culprit::Reads, op.reads())] {
+            if !does {
+                continue;
+            }
+            for index in 0..self.seen(culprit).pairs.all.len() {
+                let (of, pair) = self.seen(culprit).pairs.all[index];
+                self.candidate(&of, pair, &place, at, culprit);
+            }
+            let is_kept = self.seen(culprit).culprits.set(place, at);
+            self.into.left_out += u64::from(!is_kept);
         }
-        self.into.left_out += u64::from(!self.singles.set(place, at));
     }
 
     /// Two accesses, and the culprits before the second.
-    fn pair(&mut self, first: At, second: At, of_writes: bool) {
+    fn pair(&mut self, first: At, second: At, culprit: Culprit) {
         if first == NONE {
             return;
         }
@@ -248,30 +304,27 @@ impl Walk<'_> {
         let of = PairPlace {
             first: self.place(first),
             second: self.place(second),
-            of_writes,
             spot: self.spot(block, first, second),
-            is_open: self.is_open(first, second),
+            between: self.between(pair),
         };
-        for index in 0..self.singles.all.len() {
-            let (place, at) = self.singles.all[index];
-            self.candidate(of, pair, place, at);
+        for index in 0..self.seen(culprit).culprits.all.len() {
+            let (place, at) = self.seen(culprit).culprits.all[index];
+            self.candidate(&of, pair, &place, at, culprit);
         }
-        self.into.left_out += u64::from(!self.pairs.set(of, pair));
+        let is_kept = self.seen(culprit).pairs.set(of, pair);
+        self.into.left_out += u64::from(!is_kept);
     }
 
-    fn candidate(&mut self, of: PairPlace, pair: Pair, place: Place, culprit: At) {
-        if place.lane == of.first.lane {
+    fn candidate(&mut self, of: &PairPlace, pair: Pair, place: &Place, at: At, culprit: Culprit) {
+        if place.lane == of.first.lane
+            || !self.can_come_between(of, pair, place)
+            || self.is_ordered(of, pair, place, at)
+        {
             return;
         }
         let touches = |op: Op| (op.reads(), op.writes());
-        // Of an update both parts count; with a culprit that reads, only two writes do.
-        let (reads, writes) = touches(place.op);
-        let culprit_does = if of.of_writes { (reads, false) } else { (false, writes) };
-        let mut patterns = Pattern::of(touches(of.first.op), culprit_does, touches(of.second.op)).peekable();
-        if patterns.peek().is_none() || self.is_ordered(pair, culprit) || !self.can_come_between(of, pair, place) {
-            return;
-        }
-        for pattern in patterns {
+        let does = (culprit == Culprit::Reads, culprit == Culprit::Writes);
+        for pattern in Pattern::of(touches(of.first.op), does, touches(of.second.op)) {
             let class = Class {
                 pattern,
                 first: of.first.code,
@@ -282,22 +335,26 @@ impl Walk<'_> {
             };
             let alike = self.into.classes.entry(class).or_default();
             alike.count += 1;
-            alike.add(Triple { first: pair.first, culprit, second: pair.second });
+            alike.add(Triple { first: pair.first, culprit: at, second: pair.second });
         }
     }
 
     /// Whether the culprit always comes before or behind both.
-    fn is_ordered(&self, pair: Pair, culprit: At) -> bool {
-        self.clocks.precedes(self.history, culprit, pair.first)
-            || self.clocks.precedes(self.history, pair.second, culprit)
+    fn is_ordered(&self, of: &PairPlace, pair: Pair, place: &Place, culprit: At) -> bool {
+        let (mine, others) = (of.first.lane, place.lane);
+        // What must come before came before in the run.
+        culprit < pair.first && self.clocks.knows(mine, pair.first, others) > culprit
+            || culprit > pair.second && self.clocks.knows(others, culprit, mine) > pair.second
     }
 
-    fn can_come_between(&self, of: PairPlace, pair: Pair, culprit: Place) -> bool {
-        if of.is_open || culprit.hold == Holds::NOTHING {
-            return true;
+    fn can_come_between(&self, of: &PairPlace, pair: Pair, culprit: &Place) -> bool {
+        let is_compatible = |hold| self.history.holds.are_compatible(hold, culprit.hold);
+        match of.between {
+            _ if culprit.hold == Holds::NOTHING => true,
+            Between::Open => true,
+            Between::Same(hold) => is_compatible(hold),
+            Between::Changing => self.holds_between(pair).any(is_compatible),
         }
-        let mut steps = self.history.from(pair.first)[1..].iter().take_while(|&&at| at <= pair.second);
-        steps.any(|&at| self.history.holds.are_compatible(self.history.step(at).hold, culprit.hold))
     }
 }
 

@@ -5,6 +5,7 @@
 pub mod legal;
 pub mod scenario;
 pub mod synthetic;
+pub mod table;
 
 use avmon::event::{Event, Kind, ThreadId};
 use avmon::predict::history::{Builder, Config, History, Survey};

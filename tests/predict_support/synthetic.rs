@@ -3,7 +3,7 @@
 //! Threads work on records: each record has a lock and some variables. A visit reads some variables of a record and writes some, under its lock; one
 //! in six visits another record meanwhile, with its lock, in one order of locks. Most reads are of what the thread itself or another one wrote lately,
 //! because a thread likes to come back to the record of its last visit. Some variables are written by one thread and read by all, without
-//! a lock. Threads wait for each other now and then: whoever has published something signals, and another one that waits for it goes on. The
+//! a lock. Some visits take no lock either. Threads wait for each other now and then: whoever has published something signals, and another one that waits for it goes on. The
 //! first thread forks the others and joins them.
 
 use std::collections::VecDeque;
@@ -29,6 +29,12 @@ pub struct Shape {
     pub busy: usize,
     /// Of a hundred accesses, how many come with a branch before them.
     pub branches: usize,
+    /// Of a hundred steps, how many are followed by one of another thread.
+    pub switches: usize,
+    /// Of a hundred visits, how many take no lock.
+    pub open: usize,
+    /// Of a hundred reads, how many come right behind a write of their own thread.
+    pub own: usize,
     pub seed: u64,
 }
 
@@ -101,7 +107,7 @@ impl Maker {
         let end = self.shape.events.saturating_sub(2 * threads);
         let mut thread = 0;
         while events.len() < end || self.plans.iter().any(|plan| !plan.is_empty()) {
-            if self.random.percent(30) || self.is_blocked(thread) {
+            if self.random.percent(self.shape.switches) || self.is_blocked(thread) {
                 thread = self.random.pick(threads);
             }
             if self.plans[thread].is_empty() {
@@ -191,6 +197,10 @@ impl Maker {
             self.random.pick(locks)
         };
         self.last[thread] = record;
+        if self.shape.open > 0 && self.random.percent(self.shape.open) {
+            self.visit(thread, record);
+            return;
+        }
         self.put(thread, Kind::Acquire, lock(record), 0x40_1000);
         self.visit(thread, record);
         match self.random.pick(24) {
@@ -247,6 +257,9 @@ impl Maker {
     }
 
     fn access(&mut self, thread: usize, kind: Kind, variable: usize) {
+        if kind == Kind::Read && self.shape.own > 0 && self.random.percent(self.shape.own) {
+            self.access(thread, Kind::Write, variable);
+        }
         let address = 0x7000_0000 + 8 * variable as u64;
         let branches = u16::from(self.random.percent(self.shape.branches));
         let pc = 0x40_2000 + 4 * (2 * (variable as u64 % 16) + u64::from(kind == Kind::Write));

@@ -77,10 +77,11 @@ pub struct Builder<'a> {
 impl<'a> Builder<'a> {
     #[must_use]
     pub fn new(survey: &'a Survey, config: Config) -> Builder<'a> {
+        let most = survey.most_steps().min(config.most_steps as usize);
         Builder {
             survey,
             config,
-            history: History::default(),
+            history: History { steps: with_room(most), ..History::default() },
             lanes: FxHashMap::default(),
             state: Vec::new(),
             memory: Memory::default(),
@@ -192,7 +193,8 @@ impl<'a> Builder<'a> {
         self.lanes.insert(thread, lane);
         self.state.push(Thread { valued: NONE, ..Thread::default() });
         self.history.threads.push(thread);
-        self.history.lanes.push(Vec::new());
+        let most = self.survey.most_steps_of(thread).min(self.config.most_steps as usize);
+        self.history.lanes.push(with_room(most));
         Some(lane)
     }
 
@@ -370,4 +372,12 @@ impl<'a> Builder<'a> {
             _ => {}
         }
     }
+}
+
+/// An empty list that does not have to move when it grows: for a while there would be two of it, and these are the largest. Memory is only used when
+/// something is put there; where it cannot be had at once, the list grows as others do.
+fn with_room<T>(most: usize) -> Vec<T> {
+    let mut list = Vec::new();
+    let _ = list.try_reserve_exact(most);
+    list
 }

@@ -25,12 +25,17 @@ pub struct Survey {
     pub(super) cuts: Cuts,
     pages: FxHashMap<u64, Box<[u32; WORDS]>>,
     memory: Memory,
+    /// Events of each thread that may become steps.
+    counts: FxHashMap<ThreadId, usize>,
 }
 
 impl Survey {
     /// Takes the next event of the merged order.
     pub fn step(&mut self, thread: ThreadId, event: &Event) {
         let size = event.size();
+        if size > 0 || event.kind().is_some_and(Kind::is_ordered) {
+            *self.counts.entry(thread).or_default() += 1;
+        }
         if size > 0 {
             self.cuts.add(event.object, size);
             let is_write = matches!(event.kind(), Some(Kind::Write | Kind::AtomicStore | Kind::AtomicUpdate));
@@ -38,6 +43,15 @@ impl Survey {
         } else if let Some(renewed) = self.memory.step(thread, event) {
             self.renew(renewed);
         }
+    }
+
+    /// How many steps there are at most, unless memory is cut into pieces smaller than what is accessed.
+    pub(super) fn most_steps(&self) -> usize {
+        self.counts.values().sum()
+    }
+
+    pub(super) fn most_steps_of(&self, thread: ThreadId) -> usize {
+        self.counts.get(&thread).copied().unwrap_or(0)
     }
 
     fn touch(&mut self, thread: ThreadId, addresses: Range<u64>, is_write: bool) {

@@ -18,17 +18,21 @@ pub struct Limits {
 impl Limits {
     /// None if the goal contradicts what must come before its steps.
     pub fn new(history: &History, goal: &Goal, from: At) -> Option<Limits> {
+        let begin: Vec<usize> = history.lanes.iter().map(|lane| lane.partition_point(|&step| step < from)).collect();
         for &(first, second) in &goal.order {
-            if Closure::of(history, goal, from, &[first]).contains(history, second) {
+            // What must come before came before in the run.
+            if second < first
+                && Closure::of(history, goal, from, &begin, &[first], Some(second)).contains(history, second)
+            {
                 return None;
             }
         }
         let steps: Vec<At> = goal.steps().collect();
-        let closure = Closure::of(history, goal, from, &steps);
+        let closure = Closure::of(history, goal, from, &begin, &steps, None);
         if goal.without.is_some_and(|step| closure.contains(history, step)) {
             return None;
         }
-        let Closure { begin, need, .. } = closure;
+        let need = closure.need;
         let mut limits = Limits { limit: need.clone(), begin, need };
         limits.extend(history, goal, from);
         Some(limits)
@@ -99,8 +103,8 @@ fn seen_by(history: &History, goal: &Goal, at: At) -> Option<At> {
 }
 
 /// What must have happened once some steps have: as far as can be said without a choice.
-struct Closure {
-    begin: Vec<usize>,
+struct Closure<'a> {
+    begin: &'a [usize],
     need: Vec<usize>,
 }
 
@@ -111,15 +115,25 @@ struct Looked {
     free: Vec<At>,
 }
 
-impl Closure {
-    fn of(history: &History, goal: &Goal, from: At, steps: &[At]) -> Closure {
-        let begin: Vec<usize> = history.lanes.iter().map(|lane| lane.partition_point(|&step| step < from)).collect();
+impl<'a> Closure<'a> {
+    /// If it is only asked whether it contains some step, it is not followed any further than to that.
+    fn of(
+        history: &History,
+        goal: &Goal,
+        from: At,
+        begin: &'a [usize],
+        steps: &[At],
+        asked: Option<At>,
+    ) -> Closure<'a> {
         let mut looked: Vec<Looked> = begin.iter().map(|&until| Looked { until, free: Vec::new() }).collect();
-        let mut closure = Closure { need: begin.clone(), begin };
+        let mut closure = Closure { need: begin.to_vec(), begin };
         let mut work: Vec<At> = steps.to_vec();
         loop {
             while let Some(step) = work.pop() {
                 closure.add(history, goal, from, step, &mut looked, &mut work);
+                if asked.is_some_and(|asked| closure.contains(history, asked)) {
+                    return closure;
+                }
             }
             if let &[step] = steps {
                 closure.complete_sections(history, step, &mut work);
@@ -131,12 +145,10 @@ impl Closure {
     }
 
     fn add(&mut self, history: &History, goal: &Goal, from: At, step: At, looked: &mut [Looked], work: &mut Vec<At>) {
-        let lane = history.step(step).lane as usize;
-        if is_before(step, from)
-            || self.need[lane] > self.begin[lane] && history.lanes[lane][self.need[lane] - 1] >= step
-        {
+        if is_before(step, from) || self.contains(history, step) {
             return;
         }
+        let lane = history.step(step).lane as usize;
         let Looked { until, free } = &mut looked[lane];
         while let Some(&at) = history.lanes[lane].get(*until).filter(|&&at| at <= step) {
             let here = history.step(at);
@@ -183,7 +195,8 @@ impl Closure {
 
     fn contains(&self, history: &History, step: At) -> bool {
         let lane = history.step(step).lane as usize;
-        history.lanes[lane][self.begin[lane]..self.need[lane]].binary_search(&step).is_ok()
+        let meant = &history.lanes[lane][self.begin[lane]..self.need[lane]];
+        meant.first().is_some_and(|&first| first <= step) && meant.last().is_some_and(|&last| step <= last)
     }
 }
 

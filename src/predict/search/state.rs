@@ -113,29 +113,32 @@ impl<'a> State<'a> {
     }
 
     fn look_around(&mut self) {
-        let mut readers: FxHashMap<u32, Lane> = FxHashMap::default();
-        let mut writers: FxHashMap<u32, Lane> = FxHashMap::default();
-        /// More than one thread.
-        const MANY: Lane = Lane::MAX;
+        /// No thread yet, and more than one.
+        const NOBODY: usize = usize::MAX;
+        const MANY: usize = usize::MAX - 1;
+        // Of each variable, who reads and who writes it.
+        let mut touched: FxHashMap<u32, [usize; 2]> = FxHashMap::default();
         for lane in 0..self.history.lanes.len() {
             for &at in &self.history.lanes[lane][self.limits.begin[lane]..self.limits.limit[lane]] {
                 let Step { op, object, .. } = *self.history.step(at);
                 if op == Op::Refused {
                     self.refused.insert(object);
                 }
-                for (touches, by) in [(op.reads(), &mut readers), (op.writes(), &mut writers)] {
+                if !op.is_access() {
+                    continue;
+                }
+                let by = touched.entry(object).or_insert([NOBODY; 2]);
+                for (who, touches) in by.iter_mut().zip([op.reads(), op.writes()]) {
                     if touches {
-                        let who = by.entry(object).or_insert(lane as Lane);
-                        if *who != lane as Lane {
-                            *who = MANY;
-                        }
+                        *who = if *who == NOBODY || *who == lane { lane } else { MANY };
                     }
                 }
             }
         }
-        let are_others =
-            |variable: &u32, writer: Lane| readers.get(variable).is_some_and(|&r| r != writer || r == MANY);
-        self.contended = writers.iter().filter(|&(v, &writer)| are_others(v, writer)).map(|(&v, _)| v).collect();
+        let is_contended =
+            |[reader, writer]: [usize; 2]| reader != NOBODY && writer != NOBODY && (reader != writer || reader == MANY);
+        self.contended =
+            touched.into_iter().filter(|&(_, by)| is_contended(by)).map(|(variable, _)| variable).collect();
     }
 
     /// Whether all steps of the goal have happened.

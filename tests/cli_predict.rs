@@ -91,7 +91,7 @@ fn an_order_that_is_fixed_is_not_predicted_to_be_another() {
     let end = events.iter().position(|(_, event)| event.kind() == Some(Kind::End)).unwrap();
     let join = events.iter().position(|(_, event)| event.kind() == Some(Kind::Join)).unwrap();
     let join = events.remove(join);
-    events.splice(end + 1..end + 1, [join, fork]);
+    events.splice(end + 1..=end, [join, fork]);
     is_silent(&events, &["no violation is predicted"]);
 }
 

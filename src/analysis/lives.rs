@@ -78,6 +78,7 @@ impl Lives {
     }
 
     /// The life at `address`, if there is one.
+    #[must_use]
     pub fn known(&self, address: u64) -> Option<u32> {
         self.by_address.get(&address).copied()
     }

@@ -122,7 +122,7 @@ impl Predict {
         let options = recording::options(trace.meta(), self.flags.settings())?;
         let (history, merged) = self.history(&trace, &options);
         recording::warn(&merged.problems);
-        self.warn_of_history(&history);
+        warn_of_history(&history);
 
         let mut names = Names::new(recording::symbols(&trace, options.symbolize), true);
         let watch = Deadline::after(self.time);
@@ -173,7 +173,7 @@ impl Predict {
             }
             let predicts = self.wants(Analysis::CutPoints) || self.wants(Analysis::Crossings);
             if monitor.strong() == 0 && predicts {
-                super::print(self.nothing(&report, &history).as_bytes())?;
+                super::print(nothing(&report, &history).as_bytes())?;
             }
         }
         recording::exit_code(monitor.strong() > 0, self.flags.settings())
@@ -203,33 +203,6 @@ impl Predict {
             ControlFlow::Continue(())
         });
         (builder.finish(), merged)
-    }
-
-    fn warn_of_history(&self, history: &History) {
-        if history.left_out > 0 {
-            let left_out = counted(history.left_out, "event");
-            tell(
-                "warning",
-                &format!(
-                    "the run is larger than the memory for it: {left_out} at its end are left out; give more with --memory"
-                ),
-            );
-        }
-        if history.lost > 0 {
-            let lost = counted(history.lost, "event");
-            tell(
-                "warning",
-                &format!("{lost} were lost while the program ran; nothing is predicted across those places"),
-            );
-        }
-        if history.lanes.len() < 2 {
-            tell("warning", "there is only one thread in the trace, so nobody can come between");
-        } else if history.variables.is_empty() {
-            tell(
-                "warning",
-                "no access to shared memory is in the trace: build the program with 'avmon cc' or 'avmon c++', and record it again",
-            );
-        }
     }
 
     fn analyse(
@@ -264,16 +237,6 @@ impl Predict {
             && self.selection.is_empty()
             && report.undecided + report.unexamined == 0
             && !report.is_broken_off
-    }
-
-    /// What to say when nothing strong was found.
-    fn nothing(&self, report: &Report, history: &History) -> String {
-        format!(
-            "avmon: no violation is predicted: {} of {} looked at, {} ruled out by what is read on the way\n",
-            counted(report.classes as u64, "candidate"),
-            counted(history.steps.len() as u64, "step"),
-            grouped(report.filtered.len()),
-        )
     }
 }
 
@@ -337,4 +300,38 @@ impl Deadline {
     fn is_over(&self) -> bool {
         self.0.is_some_and(|end| Instant::now() >= end)
     }
+}
+
+fn warn_of_history(history: &History) {
+    if history.left_out > 0 {
+        let left_out = counted(history.left_out, "event");
+        tell(
+            "warning",
+            &format!(
+                "the run is larger than the memory for it: {left_out} at its end are left out; give more with --memory"
+            ),
+        );
+    }
+    if history.lost > 0 {
+        let lost = counted(history.lost, "event");
+        tell("warning", &format!("{lost} were lost while the program ran; nothing is predicted across those places"));
+    }
+    if history.lanes.len() < 2 {
+        tell("warning", "there is only one thread in the trace, so nobody can come between");
+    } else if history.variables.is_empty() {
+        tell(
+            "warning",
+            "no access to shared memory is in the trace: build the program with 'avmon cc' or 'avmon c++', and record it again",
+        );
+    }
+}
+
+/// What to say when nothing strong was found.
+fn nothing(report: &Report, history: &History) -> String {
+    format!(
+        "avmon: no violation is predicted: {} of {} looked at, {} ruled out by what is read on the way\n",
+        counted(report.classes as u64, "candidate"),
+        counted(history.steps.len() as u64, "step"),
+        grouped(report.filtered.len()),
+    )
 }

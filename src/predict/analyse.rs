@@ -171,7 +171,9 @@ fn cut_points(history: &History, clocks: &Clocks, config: &Config, watch: &Watch
             cut_points::look_at(history, clocks, variable as u32, config.blocks, candidates);
         }
     });
-    found.into_iter().for_each(|candidates| all.merge(candidates));
+    for candidates in found {
+        all.merge(candidates);
+    }
     all
 }
 

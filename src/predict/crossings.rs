@@ -41,6 +41,9 @@ pub struct Crossing {
     pub second: At,
 }
 
+/// For each two code locations, by which threads and of which variables pairs are known.
+type Alike = FxHashMap<(u32, u32), FxHashSet<(Lane, u32, u32)>>;
+
 /// Two accesses of one block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Pair {
@@ -62,7 +65,7 @@ pub struct Class {
 #[must_use]
 pub fn look_at(history: &History, clocks: &Clocks, blocks: Blocks, bounds: Bounds) -> FxHashMap<Class, Vec<Crossing>> {
     let mut pairs: FxHashMap<(u32, u32), Vec<Pair>> = FxHashMap::default();
-    let mut alike: FxHashMap<(u32, u32), FxHashSet<(Lane, u32, u32)>> = FxHashMap::default();
+    let mut alike: Alike = FxHashMap::default();
     for lane in 0..history.lanes.len() {
         collect(history, lane, blocks, bounds, &mut alike, &mut pairs);
     }
@@ -127,7 +130,7 @@ fn collect(
     lane: usize,
     blocks: Blocks,
     bounds: Bounds,
-    alike: &mut FxHashMap<(u32, u32), FxHashSet<(Lane, u32, u32)>>,
+    alike: &mut Alike,
     pairs: &mut FxHashMap<(u32, u32), Vec<Pair>>,
 ) {
     let mut recent: std::collections::VecDeque<Recent> = std::collections::VecDeque::new();

@@ -114,6 +114,7 @@ const START: u32 = u32::MAX;
 
 impl Thinner {
     #[must_use]
+    #[expect(clippy::large_stack_arrays, reason = "32 KiB, once, on the stack of a thread of ours")]
     pub fn new(exclude: Option<Exclude>) -> Thinner {
         Thinner {
             exclude,

@@ -161,13 +161,13 @@ fn cut_points(history: &History, clocks: &Clocks, config: &Config, watch: &Watch
     /// Variables that are looked at in one go.
     const BATCH: usize = 64;
     let variables = history.variables.len();
-    let mut all = Candidates::default();
     // Many variables have the same classes: each worker collects its own, and not each batch.
     let found = share(config.jobs, variables.div_ceil(BATCH), watch.stop, |batch, candidates: &mut Candidates| {
         for variable in batch * BATCH..variables.min((batch + 1) * BATCH) {
             cut_points::look_at(history, clocks, variable as u32, config.blocks, candidates);
         }
     });
+    let mut all = Candidates::default();
     found.into_iter().for_each(|candidates| all.merge(candidates));
     all
 }

@@ -162,9 +162,8 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
 
 fn cut_points(history: &History, clocks: &Clocks, config: &Config, watch: &Watch<'_>) -> Candidates {
     /// Variables that are looked at in one go.
-    const BATCH: usize = 64;
+    const BATCH: usize = 4;
     let variables = history.variables.len();
-    let mut all = Candidates::default();
     // Many variables have the same classes: each worker collects its own, and not each batch.
     let found = share(config.jobs, variables.div_ceil(BATCH), watch.stop, |batch, candidates: &mut Candidates| {
         for variable in batch * BATCH..variables.min((batch + 1) * BATCH) {

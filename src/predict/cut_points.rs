@@ -349,12 +349,12 @@ impl Walk<'_> {
 
     fn can_come_between(&self, of: &PairPlace, pair: Pair, culprit: &Place) -> bool {
         let is_compatible = |hold| self.history.holds.are_compatible(hold, culprit.hold);
-        match of.between {
-            _ if culprit.hold == Holds::NOTHING => true,
-            Between::Open => true,
-            Between::Same(hold) => is_compatible(hold),
-            Between::Changing => self.holds_between(pair).any(is_compatible),
-        }
+        culprit.hold == Holds::NOTHING
+            || match of.between {
+                Between::Open => true,
+                Between::Same(hold) => is_compatible(hold),
+                Between::Changing => self.holds_between(pair).any(is_compatible),
+            }
     }
 }
 

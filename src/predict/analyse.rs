@@ -170,6 +170,7 @@ fn cut_points(history: &History, clocks: &Clocks, config: &Config, watch: &Watch
             cut_points::look_at(history, clocks, variable as u32, config.blocks, candidates);
         }
     });
+    let mut all = Candidates::default();
     for candidates in found {
         all.merge(candidates);
     }

@@ -3,8 +3,8 @@
 //! Threads work on records: each record has a lock and some variables. A visit reads some variables of a record and writes some, under its lock; one
 //! in six visits another record meanwhile, with its lock, in one order of locks. Most reads are of what the thread itself or another one wrote lately,
 //! because a thread likes to come back to the record of its last visit. Some variables are written by one thread and read by all, without
-//! a lock. Some visits take no lock either. Threads wait for each other now and then: whoever has published something signals, and another one that waits for it goes on. The
-//! first thread forks the others and joins them.
+//! a lock. Some visits take no lock either. Threads wait for each other now and then: whoever has published something signals, and another one
+//! that waits for it goes on. The first thread forks the others and joins them.
 
 use std::collections::VecDeque;
 

@@ -4,6 +4,9 @@
 //! steps is a witness if some order of the run's steps shows it. Which orders count is told by [`super::search`]; the witness' read is
 //! the one that may see what it likes, and its thread goes on from there only as long as there is no branch.
 //!
+//! A challenger is a write of the run. The paper also counts the first value of each variable as a write; that a read could come before all writes
+//! of its variable is not told here.
+//!
 //! There are far too many triples to search for each. Most orders are refuted by what must come before what (`refute`), and most of the others are
 //! made from the order of the run by putting off a few sections (`weave`). Both follow from bounds that are computed once (`clocks`). Only
 //! what is left is searched for, and if that would cost too much the answer is that it is not known.

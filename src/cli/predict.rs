@@ -119,7 +119,9 @@ impl Predict {
     fn predict(&self, path: &Path) -> Result<ExitCode, Failure> {
         let trace = recording::open(path)?;
         recording::warn(trace.problems());
-        let options = recording::options(trace.meta(), self.flags.settings())?;
+        // Whether the monitor was to print is no matter of this command's.
+        let settings = [("report", "1"), ("summary", "1")].into_iter().chain(self.flags.settings());
+        let options = recording::options(trace.meta(), settings)?;
         let (history, merged) = self.history(&trace, &options);
         recording::warn(&merged.problems);
         warn_of_history(&history);
@@ -197,7 +199,9 @@ impl Predict {
             self.memory.map(|mib| (mib.saturating_mul(1 << 20) / STEP).min(u64::from(u32::MAX - 1)) as u32);
         let config = history::Config { strict_waits: options.strict_waits, ..history::Config::default() };
         let config = history::Config { most_steps: most_steps.unwrap_or(config.most_steps), ..config };
-        let mut builder = Builder::new(&survey, config);
+        let mut symbols = recording::symbols(trace, true);
+        let mut is_direct = |pc| symbols.is_direct_call(pc);
+        let mut builder = Builder::new(&survey, config).asking_of_calls(&mut is_direct);
         let merged = recording::read(trace, self.progress(), |thread, event| {
             builder.step(thread, event);
             ControlFlow::Continue(())
@@ -284,7 +288,10 @@ fn warn_of_report(report: &Report) {
     if report.left_out > 0 {
         tell(
             "warning",
-            &format!("{} of hot variables were too many to be told apart", counted(report.left_out, "access")),
+            &format!(
+                "{} more accesses of the same places than can be told apart were left out",
+                grouped(report.left_out)
+            ),
         );
     }
 }
@@ -318,10 +325,10 @@ fn warn_of_history(history: &History) {
     }
     if history.lanes.len() < 2 {
         tell("warning", "there is only one thread in the trace, so nobody can come between");
-    } else if history.variables.is_empty() {
+    } else if !history.has_accesses {
         tell(
             "warning",
-            "no access to shared memory is in the trace: build the program with 'avmon cc' or 'avmon c++', and record it again",
+            "no access to memory is in the trace: build the program with 'avmon cc' or 'avmon c++', and record it again",
         );
     }
 }
@@ -329,9 +336,10 @@ fn warn_of_history(history: &History) {
 /// What to say when nothing strong was found.
 fn nothing(report: &Report, history: &History) -> String {
     format!(
-        "avmon: no violation is predicted: {} of {} looked at, {} ruled out by what is read on the way\n",
-        counted(report.classes as u64, "candidate"),
+        "avmon: {}: {}, {}, {} ruled out by what is read on the way\n",
+        if report.is_broken_off || report.unexamined > 0 { "none found so far" } else { "no violation is predicted" },
         counted(history.steps.len() as u64, "step"),
+        counted(report.classes as u64, "candidate"),
         grouped(report.filtered.len()),
     )
 }

@@ -91,7 +91,7 @@ pub struct Report {
     pub unexamined: usize,
     /// It was broken off before all candidates were known.
     pub is_broken_off: bool,
-    /// Code locations of a variable that were too many to be told apart.
+    /// Accesses that were too many of their kind to be told apart.
     pub left_out: u64,
 }
 
@@ -127,8 +127,9 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
         }));
     }
     if config.crossings && !(watch.stop)() {
-        let mut alike: Vec<_> =
-            crossings::look_at(history, &clocks, config.blocks, config.bounds).into_iter().collect();
+        let candidates = crossings::look_at(history, &clocks, config.blocks, config.bounds);
+        report.left_out += candidates.left_out;
+        let mut alike: Vec<_> = candidates.classes.into_iter().collect();
         alike.sort_unstable_by_key(|(class, _)| *class);
         classes.extend(alike.into_iter().map(|(_, mut alike)| {
             let count = alike.len() as u64;

@@ -5,7 +5,10 @@
 //! half before and half after it is written, or a log in another order than its table. Any two accesses in a block could be such a pair; they are bounded
 //! by nearness, and to a few of each two code locations.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
+
+use rustc_hash::FxHashMap;
 
 use super::clocks::Clocks;
 use super::cut_points::Blocks;
@@ -41,8 +44,32 @@ pub struct Crossing {
     pub second: At,
 }
 
-/// For each two code locations, by which threads and of which variables pairs are known.
-type Alike = FxHashMap<(u32, u32), FxHashSet<(Lane, u32, u32)>>;
+/// For each two code locations, by which threads and of which variables pairs are known: where the latest of them is, and how many there were.
+type Alike = FxHashMap<(u32, u32), FxHashMap<(Lane, u32, u32), (usize, u64)>>;
+
+#[derive(Default)]
+struct Found {
+    /// Of each two variables.
+    pairs: FxHashMap<(u32, u32), Vec<Pair>>,
+    left_out: u64,
+}
+
+/// What was found.
+#[derive(Default)]
+pub struct Candidates {
+    /// Of each class, the nearest first.
+    pub classes: FxHashMap<Class, Vec<Crossing>>,
+    /// Pairs of accesses that were too many of their kind.
+    pub left_out: u64,
+}
+
+impl Crossing {
+    /// How far apart they are in the run.
+    fn distance(&self) -> At {
+        let all = [self.first, self.culprit, self.culprit_too, self.second];
+        all.iter().max().unwrap_or(&0) - all.iter().min().unwrap_or(&0)
+    }
+}
 
 /// Two accesses of one block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -61,16 +88,16 @@ pub struct Class {
     pub codes: [u32; 4],
 }
 
-/// The candidates of each class, in the order of the run.
+/// Goes through the run.
 #[must_use]
-pub fn look_at(history: &History, clocks: &Clocks, blocks: Blocks, bounds: Bounds) -> FxHashMap<Class, Vec<Crossing>> {
-    let mut pairs: FxHashMap<(u32, u32), Vec<Pair>> = FxHashMap::default();
+pub fn look_at(history: &History, clocks: &Clocks, blocks: Blocks, bounds: Bounds) -> Candidates {
+    let mut found = Found::default();
     let mut alike: Alike = FxHashMap::default();
     for lane in 0..history.lanes.len() {
-        collect(history, lane, blocks, bounds, &mut alike, &mut pairs);
+        collect(history, lane, blocks, bounds, &mut alike, &mut found);
     }
     let mut classes: FxHashMap<Class, Vec<Crossing>> = FxHashMap::default();
-    for pairs in pairs.values() {
+    for pairs in found.pairs.values() {
         for (index, one) in pairs.iter().enumerate() {
             for other in pairs[index + 1..].iter().filter(|other| other.lane != one.lane) {
                 let is_kept = bounds.same_section || !(one.is_one_section && other.is_one_section);
@@ -96,10 +123,10 @@ pub fn look_at(history: &History, clocks: &Clocks, blocks: Blocks, bounds: Bound
         }
     }
     for candidates in classes.values_mut() {
-        candidates.sort_unstable();
+        candidates.sort_unstable_by_key(|crossing| (crossing.distance(), *crossing));
         candidates.dedup();
     }
-    classes
+    Candidates { classes, left_out: found.left_out }
 }
 
 /// Seen from the block that comes to its own `first` access before its `second` one, if there is such a block: that one is split.
@@ -125,15 +152,8 @@ struct Recent {
     section: At,
 }
 
-fn collect(
-    history: &History,
-    lane: usize,
-    blocks: Blocks,
-    bounds: Bounds,
-    alike: &mut Alike,
-    pairs: &mut FxHashMap<(u32, u32), Vec<Pair>>,
-) {
-    let mut recent: std::collections::VecDeque<Recent> = std::collections::VecDeque::new();
+fn collect(history: &History, lane: usize, blocks: Blocks, bounds: Bounds, alike: &mut Alike, found: &mut Found) {
+    let mut recent: VecDeque<Recent> = VecDeque::new();
     let mut section = NONE;
     for &at in &history.lanes[lane] {
         let step = history.step(at);
@@ -156,11 +176,28 @@ fn collect(
             }
             let (low, high) = if earlier.object < step.object { (before.at, at) } else { (at, before.at) };
             let variables = (history.step(low).object, history.step(high).object);
+            let pair = Pair { lane: lane as Lane, low, high, is_one_section };
             let known = alike.entry((earlier.code, step.code)).or_default();
-            if known.len() < bounds.alike && known.insert((lane as Lane, variables.0, variables.1))
-                || bounds.alike == usize::MAX
-            {
-                pairs.entry(variables).or_default().push(Pair { lane: lane as Lane, low, high, is_one_section });
+            let is_full = known.len() >= bounds.alike;
+            match known.entry((lane as Lane, variables.0, variables.1)) {
+                Entry::Vacant(_) if is_full => found.left_out += 1,
+                Entry::Vacant(place) => {
+                    let of_these = found.pairs.entry(variables).or_default();
+                    place.insert((of_these.len(), 1));
+                    of_these.push(pair);
+                }
+                Entry::Occupied(mut place) => {
+                    let of_these = found.pairs.entry(variables).or_default();
+                    let (latest, count) = place.get_mut();
+                    // What comes first is often before there are other threads, so the latest is kept beside it.
+                    if *count == 1 || bounds.alike == usize::MAX {
+                        *latest = of_these.len();
+                        of_these.push(pair);
+                    } else {
+                        of_these[*latest] = pair;
+                    }
+                    *count += 1;
+                }
             }
         }
         recent.push_back(Recent { at, section });

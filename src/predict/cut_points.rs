@@ -248,19 +248,13 @@ impl Walk<'_> {
         Spot { block: frames.code(block), first: location(first), second: location(second) }
     }
 
-    /// The locks at the points between two accesses of a thread. Those at a point are told by the step after it.
-    fn holds_between(&self, pair: Pair) -> impl Iterator<Item = u32> {
-        let steps = self.history.from(pair.first)[1..].iter().take_while(move |&&at| at <= pair.second);
-        steps.map(|&at| self.history.step(at).hold)
-    }
-
     fn between(&self, pair: Pair) -> Between {
         let [first, second] = [pair.first, pair.second].map(|at| self.history.step(at).hold);
         if first == Holds::NOTHING || second == Holds::NOTHING {
             return Between::Open;
         }
         let mut between = Between::Same(second);
-        for hold in self.holds_between(pair) {
+        for hold in self.history.holds_between(pair.first, pair.second) {
             if hold == Holds::NOTHING {
                 return Between::Open;
             }
@@ -353,7 +347,7 @@ impl Walk<'_> {
             || match of.between {
                 Between::Open => true,
                 Between::Same(hold) => is_compatible(hold),
-                Between::Changing => self.holds_between(pair).any(is_compatible),
+                Between::Changing => self.history.holds_between(pair.first, pair.second).any(is_compatible),
             }
     }
 }

@@ -138,11 +138,15 @@ pub struct History {
     accesses: Vec<At>,
     offsets: Vec<u32>,
     pub values: FxHashMap<At, Values>,
+    /// Of each thread, the steps from which on it holds other locks than before, and which.
+    holding: Vec<Vec<(At, u32)>>,
     codes: Vec<u64>,
     /// Steps that did not fit any more, because the history is limited.
     pub left_out: u64,
     /// Events that the recording lost.
     pub lost: u64,
+    /// There are accesses of memory, shared or not.
+    pub has_accesses: bool,
 }
 
 impl History {
@@ -209,6 +213,46 @@ impl History {
         }
         found.reverse();
         found
+    }
+
+    /// The locks at the points behind one step of a thread up to another one, each stretch once. Those at a point are told by the step after
+    /// it.
+    pub fn holds_between(&self, first: At, second: At) -> impl Iterator<Item = u32> {
+        let changes = &self.holding[self.step(first).lane as usize];
+        let next = self.from(first).get(1).copied().unwrap_or(second);
+        let begin = changes.partition_point(|&(at, _)| at <= next).saturating_sub(1);
+        changes[begin..].iter().take_while(move |&&(at, _)| at <= second).map(|&(_, hold)| hold)
+    }
+
+    /// The last step of a thread up to this one before which it held no lock: the acquire that opened the outermost section.
+    #[must_use]
+    pub fn last_open(&self, at: At) -> At {
+        let lane = self.step(at).lane as usize;
+        let changes = &self.holding[lane];
+        let before = &changes[..changes.partition_point(|&(change, _)| change <= at)];
+        let Some(open) = before.iter().rposition(|&(_, hold)| hold == Holds::NOTHING) else {
+            return self.lanes[lane][0];
+        };
+        let Some(&(closed, _)) = before.get(open + 1) else { return at };
+        let steps = &self.lanes[lane];
+        steps[steps.partition_point(|&step| step < closed).saturating_sub(1)]
+    }
+
+    /// Notes where threads hold other locks than before.
+    fn note_holds(&mut self) {
+        let changes = |lane: &Vec<At>| {
+            let mut last = NONE;
+            let mut changes = Vec::new();
+            for &at in lane {
+                let hold = self.step(at).hold;
+                if hold != last {
+                    changes.push((at, hold));
+                    last = hold;
+                }
+            }
+            changes
+        };
+        self.holding = self.lanes.iter().map(changes).collect();
     }
 
     /// Sorts the accesses by variable.

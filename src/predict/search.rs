@@ -137,10 +137,10 @@ enum Attempt {
 
 /// Where the outermost section begins in which a step lies; the step itself if it lies in none.
 fn begin_of_region(history: &History, at: At) -> At {
-    let lane = &history.lanes[history.step(at).lane as usize];
-    let place = lane.partition_point(|&step| step < at);
-    let is_outside = |step: &&At| history.step(**step).hold == Holds::NOTHING;
-    lane[..=place].iter().rev().find(is_outside).copied().unwrap_or(lane[0])
+    if history.step(at).hold == Holds::NOTHING {
+        return at;
+    }
+    history.last_open(at)
 }
 
 /// For each step of the goal, where its thread waits until it is due.
@@ -173,7 +173,9 @@ fn attempt(history: &History, goal: &Goal, regions: &[(At, At)], from: At, choic
             open.push((state.order.len(), moves));
         }
         loop {
-            let Some((length, moves)) = open.last_mut() else { return Attempt::Exhausted };
+            let Some((length, moves)) = open.last_mut() else {
+                return if limits.is_cut { Attempt::TooMuch } else { Attempt::Exhausted };
+            };
             state.undo(*length);
             if let Some(next) = moves.pop() {
                 state.take(next);

@@ -226,7 +226,8 @@ pub fn analyse(history: &History, config: &Config, stop: &(dyn Fn() -> bool + Sy
     let tallies: Vec<Tally> = std::thread::scope(|scope| {
         let helpers: Vec<_> = (1..config.jobs.max(1)).map(|_| scope.spawn(work)).collect();
         let mine = work();
-        let theirs = helpers.into_iter().filter_map(|helper| helper.join().ok());
+        let theirs =
+            helpers.into_iter().map(|helper| helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         std::iter::once(mine).chain(theirs).collect()
     });
     let mut all = Tally::default();

@@ -140,6 +140,13 @@ impl Image {
         std::str::from_utf8(&bytes[..end]).ok().map(str::to_owned)
     }
 
+    /// The byte at `address`, if it is in the file.
+    #[must_use]
+    pub fn byte(&self, address: u64) -> Option<u8> {
+        let segment = self.elf.segments().find(|s| address.checked_sub(s.address()).is_some_and(|d| d < s.size()))?;
+        segment.data().ok()?.get((address - segment.address()) as usize).copied()
+    }
+
     fn symbol(&self, address: u64, kind: SymbolKind) -> Option<Symbol> {
         let separate = self.separate.iter().flat_map(|(_, elf)| elf.symbols());
         separate

@@ -330,8 +330,8 @@ impl Story<'_> {
         let throughout: Vec<String> = throughout.map(|at| self.lock(at).label()).collect();
         let locks = match (&finding.lock, &throughout[..]) {
             (Some(lock), _) => format!("{block} gives {} back in between", lock.label()),
-            (None, []) => format!("{block} holds no lock from its first access to its second"),
-            (None, locks) => format!("{block} holds {} throughout, but {culprit} does not take it", locks.join(", ")),
+            (None, []) => format!("{block} holds no lock all the way from its first access to its second"),
+            (None, locks) => format!("{block} holds {} throughout, which {culprit} does not take", locks.join(" and ")),
         };
         let lines = self.lines_of_culprit(finding);
         let unless = if self.reads_are_the_same() { "" } else { ", or no branch comes after it" };

@@ -138,6 +138,14 @@ impl Symbols {
         self.ask(&place, Image::text)?
     }
 
+    /// Whether the call that returns to `pc` names its target: a call by displacement. What cannot be read is not known to.
+    pub fn is_direct_call(&mut self, pc: u64) -> bool {
+        const CALL: u8 = 0xE8;
+        const LENGTH: u64 = 5;
+        let Some(place) = pc.checked_sub(LENGTH).and_then(|call| self.place(call)) else { return false };
+        self.ask(&place, Image::byte).flatten() == Some(CALL)
+    }
+
     fn function_symbol(&mut self, place: &Place) -> Option<Symbol> {
         if let Some(known) = self.functions.get(place) {
             return known.clone();

@@ -7,7 +7,9 @@ use crate::predict::history::{At, History, Op};
 use std::fmt::Write as _;
 
 pub fn text(filtered: &[Filtered], history: &History, names: &mut Names) -> String {
-    let mut text = format!("{} ruled out by what is read on the way:\n", counted(filtered.len() as u64, "candidate"));
+    let end = if filtered.is_empty() { '.' } else { ':' };
+    let mut text =
+        format!("{} ruled out by what is read on the way{end}\n", counted(filtered.len() as u64, "candidate"));
     for Filtered { steps, reason, .. } in filtered {
         let mut all = vec![steps.first, steps.culprit, steps.culprit_too, steps.second];
         all.dedup();

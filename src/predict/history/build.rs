@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::frames::OpenFrames;
 use super::locks::Holding;
-use super::shared::Survey;
+use super::shared::{self, Survey};
 use super::variables::{Allocation, Variables};
 use super::waits::Waits;
 use super::{At, History, Lane, LockInfo, NONE, Op, Step, Values, VariableInfo};
@@ -40,7 +40,8 @@ struct Held {
 struct Thread {
     frames: OpenFrames,
     holding: Holding,
-    /// Basic blocks that it entered since its last access, and functions: each of those begins with a block that no branch led to.
+    /// Basic blocks that it entered since its last access, and functions that were called directly: each of those begins with a block that no branch
+    /// led to.
     blocks: u32,
     functions: u32,
     /// Branches since the last access that became a step.
@@ -72,6 +73,9 @@ pub struct Builder<'a> {
     forks: FxHashMap<ThreadId, At>,
     ends: FxHashMap<ThreadId, At>,
     codes: FxHashMap<u64, u32>,
+    is_direct: Option<&'a mut dyn FnMut(u64) -> bool>,
+    /// What it said.
+    calls: FxHashMap<u64, bool>,
 }
 
 impl<'a> Builder<'a> {
@@ -94,7 +98,20 @@ impl<'a> Builder<'a> {
             forks: FxHashMap::default(),
             ends: FxHashMap::default(),
             codes: FxHashMap::default(),
+            is_direct: None,
+            calls: FxHashMap::default(),
         }
+    }
+
+    /// Asks `is_direct` whether the call that returns to an address always goes to the same function. One that does not is a branch.
+    #[must_use]
+    pub fn asking_of_calls(self, is_direct: &'a mut dyn FnMut(u64) -> bool) -> Builder<'a> {
+        Builder { is_direct: Some(is_direct), ..self }
+    }
+
+    fn is_direct(&mut self, call: u64) -> bool {
+        let Builder { is_direct, calls, .. } = self;
+        is_direct.as_mut().is_none_or(|is_direct| *calls.entry(call).or_insert_with(|| is_direct(call)))
     }
 
     /// Takes the next event.
@@ -108,8 +125,9 @@ impl<'a> Builder<'a> {
         let object = event.object;
         match kind {
             Kind::Enter => {
+                let is_direct = self.is_direct(event.pc);
                 let state = &mut self.state[lane as usize];
-                state.functions += 1;
+                state.functions += u32::from(is_direct);
                 state.frames.enter(event);
             }
             Kind::Leave => self.state[lane as usize].frames.cut(event.depth()),
@@ -179,6 +197,7 @@ impl<'a> Builder<'a> {
     #[must_use]
     pub fn finish(mut self) -> History {
         self.history.sort_accesses();
+        self.history.note_holds();
         self.history
     }
 
@@ -226,7 +245,7 @@ impl<'a> Builder<'a> {
         let branches = blocks.saturating_sub(std::mem::take(&mut thread.functions)).min(u32::from(UNKNOWN)) as u8;
         thread.branches = thread.branches.saturating_add(branches);
         for at in thread.unsure.drain(..) {
-            self.history.steps[at as usize].branches = branches;
+            self.history.steps[at as usize].branches = thread.branches;
         }
     }
 
@@ -237,9 +256,13 @@ impl<'a> Builder<'a> {
     }
 
     fn access(&mut self, lane: Lane, event: &Event, op: Op) {
+        self.history.has_accesses = true;
         self.state[lane as usize].blocks += u32::from(event.branches());
         self.tell_branches(lane);
         self.state[lane as usize].valued = NONE;
+        if shared::is_order_only(event) {
+            return;
+        }
         let survey = self.survey;
         let mut pieces = 0;
         let _ = survey.cuts.variables::<()>(event.object, event.size(), |piece| {
@@ -332,17 +355,17 @@ impl<'a> Builder<'a> {
     fn release(&mut self, lane: Lane, event: &Event) {
         let lock = self.lock(event.object);
         let holders = self.held.entry(lock).or_default();
-        // A lock may be given back by another thread than the one that took it.
-        let place = holders.iter().position(|held| held.lane == lane).or(holders.len().checked_sub(1));
-        let Some(place) = place else { return };
+        // A lock that another thread than its owner gives back is nobody's any more; here it stays its owner's, so that nothing is predicted
+        // with it.
+        let Some(place) = holders.iter().position(|held| held.lane == lane) else { return };
         holders[place].depth -= 1;
         if holders[place].depth > 0 {
             return;
         }
-        let Held { lane: holder, at: acquire, .. } = holders.swap_remove(place);
+        let Held { at: acquire, .. } = holders.swap_remove(place);
         let at = self.add(lane, Op::Release, lock, acquire, event.pc);
         self.history.steps[acquire as usize].link = at;
-        self.state[holder as usize].holding.release(lock);
+        self.state[lane as usize].holding.release(lock);
         self.state[lane as usize].released.insert(lock, at);
     }
 

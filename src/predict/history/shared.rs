@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::analysis::cuts::Cuts;
 use crate::analysis::lives::Memory;
-use crate::event::{Event, Kind, ThreadId};
+use crate::event::{Event, Kind, ThreadId, access};
 
 const PAGE_BITS: u32 = 12;
 const WORD_BITS: u32 = 3;
@@ -32,6 +32,9 @@ pub struct Survey {
 impl Survey {
     /// Takes the next event of the merged order.
     pub fn step(&mut self, thread: ThreadId, event: &Event) {
+        if is_order_only(event) {
+            return;
+        }
         let size = event.size();
         if size > 0 || event.kind().is_some_and(Kind::is_ordered) {
             *self.counts.entry(thread).or_default() += 1;
@@ -42,6 +45,10 @@ impl Survey {
             self.touch(thread, event.object..event.object.saturating_add(size), is_write);
         } else if let Some(renewed) = self.memory.step(thread, event) {
             self.renew(renewed);
+        } else if event.kind() == Some(Kind::Free)
+            && let Some(freed) = self.memory.freed(thread)
+        {
+            self.free(thread, freed);
         }
     }
 
@@ -62,6 +69,19 @@ impl Survey {
             let first = if *known & OWNER == 0 { owner } else { 0 };
             let others = if first == 0 && *known & OWNER != owner { MANY } else { 0 };
             *known |= others | first | if is_write { WRITTEN } else { 0 };
+        }
+    }
+
+    /// Memory that nobody touched stays so.
+    fn free(&mut self, thread: ThreadId, addresses: Range<u64>) {
+        let freed = words(addresses);
+        if (freed.end - freed.start) / WORDS as u64 > self.pages.len() as u64 {
+            return;
+        }
+        for word in freed {
+            if self.pages.get(&(word / WORDS as u64)).is_some_and(|page| page[word as usize % WORDS] & OWNER != 0) {
+                self.touch(thread, word << WORD_BITS..(word << WORD_BITS) + 1, true);
+            }
         }
     }
 
@@ -96,6 +116,12 @@ impl Survey {
             known & EVER != 0 || known & (MANY | WRITTEN) == MANY | WRITTEN
         })
     }
+}
+
+/// A volatile access has no place in the order of the run but by the signals and waits around it: those keep the order that it makes, and the access
+/// itself tells nothing that can be relied on.
+pub fn is_order_only(event: &Event) -> bool {
+    event.is_plain_access() && event.detail() & access::VOLATILE != 0
 }
 
 /// The words of eight bytes that the addresses touch.

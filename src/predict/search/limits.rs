@@ -13,6 +13,8 @@ pub struct Limits {
     pub need: Vec<usize>,
     /// What may happen: a thread may have to go on until it has given its locks back.
     pub limit: Vec<usize>,
+    /// A thread would have to go on for longer than it may.
+    pub is_cut: bool,
 }
 
 impl Limits {
@@ -33,7 +35,7 @@ impl Limits {
             return None;
         }
         let need = closure.need;
-        let mut limits = Limits { limit: need.clone(), begin, need };
+        let mut limits = Limits { limit: need.clone(), begin, need, is_cut: false };
         limits.extend(history, goal, from);
         Some(limits)
     }
@@ -51,6 +53,7 @@ impl Limits {
                 while limit < furthest && history.step(steps[limit]).hold != Holds::NOTHING {
                     limit += 1;
                 }
+                self.is_cut |= limit < most && limit == furthest && history.step(steps[limit]).hold != Holds::NOTHING;
                 self.limit[lane] = limit;
                 for &at in &steps[looked_at[lane].min(limit)..limit] {
                     for before in needs(history, at).chain(seen_by(history, goal, at)).chain(holder(history, at)) {

@@ -4,7 +4,7 @@ use std::hash::{Hash, Hasher as _};
 
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
-use super::super::history::{At, History, Lane, NONE, Op, Step};
+use super::super::history::{At, History, Holds, Lane, NONE, Op, Step};
 use super::limits::{Limits, needs};
 use super::{Goal, is_before};
 
@@ -58,6 +58,8 @@ pub struct State<'a> {
     /// The next step of each thread.
     next: Vec<usize>,
     astray: Vec<Astray>,
+    /// The locks that a thread held when it first saw something else.
+    strayed: Vec<u32>,
     locks: FxHashMap<u32, Lock>,
     /// The last write of a variable since the begin.
     written: FxHashMap<u32, Written>,
@@ -82,6 +84,7 @@ impl<'a> State<'a> {
             limits,
             next: limits.begin.clone(),
             astray: vec![Astray::No; history.lanes.len()],
+            strayed: vec![Holds::NOTHING; history.lanes.len()],
             locks: FxHashMap::default(),
             written: FxHashMap::default(),
             is_wild: false,
@@ -180,8 +183,9 @@ impl<'a> State<'a> {
             Op::Acquire => lock(step.object) == Lock::default(),
             Op::AcquireShared => lock(step.object).owner.is_none(),
             Op::Refused => {
-                let Lock { owner, readers } = lock(step.object);
-                owner.map_or(readers > 0, |owner| owner as usize != lane)
+                let Lock { owner, .. } = lock(step.object);
+                // Whether the attempt was for reading is not told; then readers would not have been in its way.
+                owner.is_some_and(|owner| owner as usize != lane)
             }
             Op::Gap => false,
             _ => true,
@@ -192,11 +196,11 @@ impl<'a> State<'a> {
             return None;
         }
         if !step.op.is_access() {
-            return Some(astray);
+            return (astray == Astray::No || self.is_sure(lane, step)).then_some(astray);
         }
         let last = self.written.get(&step.object).copied();
         if last.is_some_and(|last| self.history.step(last.at).op == Op::Free) {
-            return None;
+            return self.is_of_goal(at).then_some(Astray::Lost);
         }
         if !step.op.reads() || self.goal.ignores_reads || self.sees_the_same(at, step, last) {
             return Some(astray);
@@ -205,6 +209,17 @@ impl<'a> State<'a> {
             op if op.compares() => None,
             _ if self.goal.frees(self.history, at) => Some(Astray::UntilBranch),
             _ => self.is_of_goal(at).then_some(Astray::Lost),
+        }
+    }
+
+    /// Whether a thread that saw something else does a step nevertheless, on the same object: it gives back what it holds, takes again what
+    /// it held when it saw that, or ends. Any other object may come from what it saw.
+    fn is_sure(&self, lane: usize, step: &Step) -> bool {
+        let held_then = || self.history.holds.of(self.strayed[lane]).iter().any(|hold| hold.lock == step.object);
+        match step.op {
+            Op::Release | Op::End => true,
+            Op::Acquire | Op::AcquireShared => held_then(),
+            _ => false,
         }
     }
 
@@ -325,6 +340,9 @@ impl<'a> State<'a> {
         let next = self.next[lane];
         self.fingerprint ^= hash(&(lane, next, self.astray[lane])) ^ hash(&(lane, next + 1, becomes));
         self.fingerprint ^= hash(&is_wild) ^ hash(&self.is_wild);
+        if self.astray[lane] == Astray::No && becomes != Astray::No {
+            self.strayed[lane] = step.hold;
+        }
         self.astray[lane] = becomes;
         self.next[lane] += 1;
         self.order.push(at);

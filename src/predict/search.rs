@@ -5,7 +5,8 @@
 //! one of which the recording tells that it left the same value: then every thread does what it did. Two kinds of read may see something
 //! else. After the *last* step of a thread nothing depends on what it saw. And a read of a variable that the goal is about may do so as
 //! long as its thread comes to no branch: the goal is about exactly such reads, and the address of what follows, which
-//! is that variable again, does not come from it. What such a thread writes is not what it wrote in the run; if it writes to anything but
+//! is that variable again, does not come from it. It may give back its locks and take them again, but do nothing with any other object, which might come
+//! from what it saw. What such a thread writes is not what it wrote in the run; if it writes to anything but
 //! the goal's variables, nobody knows where, and no read can be relied on any more. A compare-exchange always has to see what it
 //! saw.
 //!

@@ -200,6 +200,10 @@ fn nondeterminism_is_counted_and_grouped_and_no_finding() {
         groups.filter(|it| it["type"] == "witness").map(|it| it["way"].as_str().unwrap().to_owned()).collect();
     ways.sort_unstable();
     assert_eq!(ways, ["early", "overwritten", "without"], "{ending:?}");
+    let orders = ending.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let orders: Vec<Value> = orders.filter(|it| it["type"] == "witness").map(|it| it["order"].clone()).collect();
+    let has = |order: &Value, step: &str| order.as_array().is_some_and(|steps| steps.iter().any(|it| it == step));
+    assert!(orders.iter().all(|order| has(order, "T3 0x4010")), "{orders:?}");
 }
 
 #[test]

@@ -162,7 +162,7 @@ impl Predict {
             super::print(
                 witnesses
                     .as_ref()
-                    .map(|report| nondeterminism::json(report, &mut names))
+                    .map(|report| nondeterminism::json(report, &history, &mut names))
                     .unwrap_or_default()
                     .as_bytes(),
             )?;

@@ -2,9 +2,14 @@
 
 use crate::cli::figures::{counted, grouped};
 use crate::cli::names::Names;
-use crate::predict::witnesses::{Group, Location, Report, Way};
+use crate::predict::history::History;
+use crate::predict::search::{Budget, Order};
+use crate::predict::witnesses::{Group, Location, Orders, Report, Way};
 use serde_json::json;
 use std::fmt::Write as _;
+
+/// Steps of an order that are told: its last ones.
+const MOST_STEPS: usize = 40;
 
 /// Groups that are shown to a person.
 const MOST_SHOWN: usize = 20;
@@ -56,7 +61,8 @@ fn told(location: &Location, names: &mut Names) -> String {
 }
 
 /// A line for the totals, and one for each place.
-pub fn json(report: &Report, names: &mut Names) -> String {
+pub fn json(report: &Report, history: &History, names: &mut Names) -> String {
+    let orders = Orders::new(history);
     let totals = &report.totals;
     let mut lines = json!({
         "type": "witnesses",
@@ -73,7 +79,8 @@ pub fn json(report: &Report, names: &mut Names) -> String {
     })
     .to_string();
     lines.push('\n');
-    for Group { location, feasible, undecided, .. } in &report.groups {
+    for Group { location, feasible, undecided, example } in &report.groups {
+        let order = if *feasible > 0 { orders.find(*example, Budget::BRIEF) } else { None };
         let way = match location.way {
             Way::Early => "early",
             Way::Overwritten => "overwritten",
@@ -87,8 +94,15 @@ pub fn json(report: &Report, names: &mut Names) -> String {
             "challenger": names.place(location.challenger).to_string(),
             "feasible": feasible,
             "undecided": undecided,
+            "order": order.map(|order| last_steps(&order, history, names)),
         });
         let _ = writeln!(lines, "{line}");
     }
     lines
+}
+
+/// Who takes the last steps of an order, and where.
+fn last_steps(order: &Order, history: &History, names: &mut Names) -> Vec<String> {
+    let steps = &order.steps[order.steps.len().saturating_sub(MOST_STEPS)..];
+    steps.iter().map(|&at| format!("T{} {}", history.thread(at), names.place(history.pc(at)))).collect()
 }

@@ -200,7 +200,7 @@ fn an_atomic_operation_has_its_order_and_its_value() {
             // What is expected is read, and what was there instead written.
             (Kind::Read, 0),
             (Kind::Value, 0),
-            (Kind::AtomicLoad, detail(0, 2)),
+            (Kind::AtomicLoad, detail(0, 2) | event::atomic::COMPARED),
             (Kind::Value, 0),
             (Kind::Write, 0),
             (Kind::Value, 0),

@@ -231,7 +231,7 @@ t1: r = cas a 5 7
                 (Kind::Acquire, 0, 0),
                 (Kind::Release, 0, 0),
                 (Kind::Branches, 3, 0),
-                (Kind::AtomicLoad, 0, 0),
+                (Kind::AtomicLoad, 1, 0),
                 (Kind::Value, 7, 0),
                 (Kind::AtomicStore, 0, 0),
                 (Kind::Value, u64::MAX, 0),

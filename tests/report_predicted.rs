@@ -458,7 +458,8 @@ fn two_turns_of_a_loop_stay_weak() {
     let culprit = scene.step(&history, 2, "write", 0);
     let finding = scene.finding(&history, triple(&history, Triple { first, culprit, second }, Pattern::Www));
     assert_eq!(finding.strength, Strength::Loop);
-    assert!(finding.because.unwrap().contains("T1 holds no lock from its first access to its second"));
+    let because = finding.because.unwrap();
+    assert!(because.contains("T1 holds no lock all the way from its first access to its second"), "{because}");
 }
 
 #[test]

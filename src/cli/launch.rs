@@ -112,6 +112,8 @@ fn files(options: &Options) -> impl Iterator<Item = (&'static str, &str)> {
         ("specification", options.specification.as_str()),
         ("trace_path", options.trace_path.as_str()),
         ("trace_exclude", options.trace_exclude.as_str()),
+        ("replay_schedule", options.replay_schedule.as_str()),
+        ("replay_journal", options.replay_journal.as_str()),
     ];
     all.into_iter().filter(|(_, file)| !file.is_empty())
 }
@@ -181,7 +183,9 @@ fn validated(name: &str, value: &str) -> Result<String, String> {
 
 /// The options that have a flag: `--help` is the command's own, and `avmon options` prints the table.
 fn rows(records: bool) -> impl Iterator<Item = options::Row> {
-    options::table().into_iter().filter(move |row| row.name != "help" && !(records && row.name.starts_with("trace_")))
+    // What steers a run has commands of its own.
+    let is_own = |name: &str| name == "help" || name.starts_with("replay_") || name.starts_with("chaos_");
+    options::table().into_iter().filter(move |row| !is_own(row.name) && !(records && row.name.starts_with("trace_")))
 }
 
 impl<const RECORDS: bool> Args for OptionFlags<RECORDS> {

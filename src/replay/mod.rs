@@ -1,0 +1,13 @@
+//! From a prediction to a fact: the schedule that the real program is driven through, the gate that drives it, and what came of it.
+//!
+//! ```text
+//! trace ─ predict ─ order ─ synthesis ─ schedule ─ gate (in the program) ─ journal ─ verdict
+//! ```
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`schedule`] | who does what in which turn, as a text |
+//! | [`journal`] | what the gate tells about a run |
+
+pub mod journal;
+pub mod schedule;

@@ -7,7 +7,9 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`schedule`] | who does what in which turn, as a text |
+//! | [`gate`] | who may go on now: pure, without threads or time |
 //! | [`journal`] | what the gate tells about a run |
 
+pub mod gate;
 pub mod journal;
 pub mod schedule;

@@ -6,8 +6,8 @@ use std::thread;
 use rustc_hash::FxHashSet;
 
 use super::clocks::Clocks;
-use super::crossings::{self, Bounds, Crossing};
-use super::cut_points::{self, Alike, Blocks, Candidates, Triple};
+use super::crossings::{self, Bounds};
+use super::cut_points::{self, Alike, Blocks, Candidates};
 use super::decide::{self, Decision};
 use super::filter::Reason;
 use super::history::{At, History, Lane};
@@ -56,7 +56,7 @@ pub struct Selection {
 
 impl Selection {
     fn allows(&self, history: &History, steps: &Steps) -> bool {
-        let all = [steps.first, steps.culprit, steps.culprit_too, steps.second].map(|at| history.step(at));
+        let all = steps.all().map(|at| history.step(at));
         self.variables.as_ref().is_none_or(|wanted| all.iter().any(|step| wanted.contains(&step.object)))
             && self.lanes.as_ref().is_none_or(|wanted| all.iter().any(|step| wanted.contains(&step.lane)))
             && self.codes.as_ref().is_none_or(|wanted| all.iter().any(|step| wanted.contains(&step.code)))
@@ -122,7 +122,7 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
         alike.sort_unstable_by_key(|(class, _)| *class);
         classes.extend(alike.into_iter().map(|(class, Alike { nearest, count, .. })| Class {
             shape: Shape::One(class.pattern),
-            candidates: nearest.into_iter().map(steps_of_triple).collect(),
+            candidates: nearest,
             count,
         }));
     }
@@ -134,7 +134,7 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
         classes.extend(alike.into_iter().map(|(_, mut alike)| {
             let count = alike.len() as u64;
             alike.truncate(cut_points::MOST_ALIKE);
-            Class { shape: Shape::Two, candidates: alike.into_iter().map(steps_of_crossing).collect(), count }
+            Class { shape: Shape::Two, candidates: alike, count }
         }));
     }
     classes.retain_mut(|class| {
@@ -178,29 +178,10 @@ fn cut_points(history: &History, clocks: &Clocks, config: &Config, watch: &Watch
     all
 }
 
-const fn steps_of_triple(triple: Triple) -> Steps {
-    let Triple { first, culprit, second } = triple;
-    Steps { first, culprit, culprit_too: culprit, second }
-}
-
-const fn steps_of_crossing(crossing: Crossing) -> Steps {
-    let Crossing { first, culprit, culprit_too, second } = crossing;
-    Steps { first, culprit, culprit_too, second }
-}
-
 fn decide(history: &History, config: &Config, class: &Class) -> Decided {
-    let triple = |steps: &Steps| Triple { first: steps.first, culprit: steps.culprit, second: steps.second };
-    let crossing = |steps: &Steps| {
-        let Steps { first, culprit, culprit_too, second } = *steps;
-        Crossing { first, culprit, culprit_too, second }
-    };
     let mut is_undecided = false;
     for &steps in &class.candidates {
-        let decision = match class.shape {
-            Shape::One(_) => decide::triple(history, triple(&steps), config.paper, config.budget),
-            Shape::Two => decide::crossing(history, crossing(&steps), config.budget),
-        };
-        match decision {
+        match decide::decide(history, &steps, config.paper, config.budget) {
             Decision::Predicted(order) => {
                 let block = block(history, config.blocks, steps.first, steps.second);
                 return Decided::Predicted(Prediction { shape: class.shape, steps, block, order, alike: class.count });
@@ -214,12 +195,8 @@ fn decide(history: &History, config: &Config, class: &Class) -> Decided {
     }
     // The nearest one is the likeliest, and may speak for the others.
     let Some(&steps) = class.candidates.first() else { return Decided::Impossible };
-    let reason = match class.shape {
-        Shape::One(_) => decide::why_not_triple(history, triple(&steps), config.budget),
-        Shape::Two => decide::why_not_crossing(history, crossing(&steps), config.budget),
-    };
     let filtered = |reason| Decided::Filtered(Filtered { shape: class.shape, steps, reason });
-    reason.map_or(Decided::Impossible, filtered)
+    decide::why_not(history, &steps, config.budget).map_or(Decided::Impossible, filtered)
 }
 
 fn block(history: &History, blocks: Blocks, first: At, second: At) -> u32 {

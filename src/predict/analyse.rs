@@ -1,7 +1,6 @@
 //! All predictions of a run, on all cores. The result is the same however many there are, unless it was broken off.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use rustc_hash::FxHashSet;
 
@@ -11,6 +10,7 @@ use super::cut_points::{self, Alike, Blocks, Candidates};
 use super::decide::{self, Decision};
 use super::filter::Reason;
 use super::history::{At, History, Lane};
+use super::parallel::{in_parallel, share};
 use super::prediction::{Prediction, Shape, Steps};
 use super::search::Budget;
 
@@ -201,47 +201,4 @@ fn decide(history: &History, config: &Config, class: &Class) -> Decided {
 
 fn block(history: &History, blocks: Blocks, first: At, second: At) -> u32 {
     blocks.around(history, first, second).unwrap_or(history.step(first).frame)
-}
-
-/// Does `work` for 0 up to `count`, unless it is stopped before.
-fn in_parallel<T: Send>(
-    jobs: usize,
-    count: usize,
-    stop: &(dyn Fn() -> bool + Sync),
-    work: impl Fn(usize) -> T + Sync,
-) -> Vec<Option<T>> {
-    let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
-    let done = share(jobs, count, stop, |index, done: &mut Vec<(usize, T)>| done.push((index, work(index))));
-    for (index, result) in done.into_iter().flatten() {
-        results[index] = Some(result);
-    }
-    results
-}
-
-/// Workers take the numbers from 0 up to `count` in turn, and each collects what it finds.
-fn share<T: Default + Send>(
-    jobs: usize,
-    count: usize,
-    stop: &(dyn Fn() -> bool + Sync),
-    work: impl Fn(usize, &mut T) + Sync,
-) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut found = T::default();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count || stop() {
-                return found;
-            }
-            work(index, &mut found);
-        }
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(worker)).collect();
-        // A panic in a worker is a panic here.
-        let join = |worker: thread::ScopedJoinHandle<'_, T>| {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().map(join).collect()
-    })
 }

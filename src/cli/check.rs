@@ -55,18 +55,7 @@ pub struct Check {
 
 impl Check {
     pub fn execute(self) -> Result<ExitCode, Failure> {
-        let several = recording::processes(&self.trace);
-        if several.len() < 2 {
-            return self.check(&self.trace);
-        }
-        let mut worst = ExitCode::Success;
-        for process in &several {
-            super::print(format!("{}:\n", process.display()).as_bytes())?;
-            if self.check(process)? == ExitCode::Findings {
-                worst = ExitCode::Findings;
-            }
-        }
-        Ok(worst)
+        recording::each_process(&self.trace, true, |process| self.check(process))
     }
 
     /// Checks the trace of one process.

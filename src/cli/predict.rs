@@ -95,20 +95,7 @@ pub struct Predict {
 
 impl Predict {
     pub fn execute(self) -> Result<ExitCode, Failure> {
-        let several = recording::processes(&self.trace);
-        if several.len() < 2 {
-            return self.predict(&self.trace);
-        }
-        let mut worst = ExitCode::Success;
-        for process in &several {
-            if !self.json {
-                super::print(format!("{}:\n", process.display()).as_bytes())?;
-            }
-            if self.predict(process)? == ExitCode::Findings {
-                worst = ExitCode::Findings;
-            }
-        }
-        Ok(worst)
+        recording::each_process(&self.trace, !self.json, |process| self.predict(process))
     }
 
     fn wants(&self, analysis: Analysis) -> bool {

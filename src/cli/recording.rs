@@ -43,6 +43,29 @@ pub fn processes(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Does the work of a command for each process of a recording, or for the one whose trace this is. Where there are several, `with_names` says which one
+/// is next. Findings in any of them are findings.
+pub fn each_process(
+    path: &Path,
+    with_names: bool,
+    work: impl Fn(&Path) -> Result<ExitCode, Failure>,
+) -> Result<ExitCode, Failure> {
+    let several = processes(path);
+    if several.len() < 2 {
+        return work(path);
+    }
+    let mut worst = ExitCode::Success;
+    for process in &several {
+        if with_names {
+            super::print(format!("{}:\n", process.display()).as_bytes())?;
+        }
+        if work(process)? == ExitCode::Findings {
+            worst = ExitCode::Findings;
+        }
+    }
+    Ok(worst)
+}
+
 /// A program that was killed at once may have left any of these.
 fn is_trace(path: &Path) -> bool {
     [meta::META, slots::SLOTS, writer::STREAMS].iter().any(|name| path.join(name).exists())

@@ -75,7 +75,8 @@ impl Check {
 
     fn check_rules(&self, trace: &Trace, options: &Options) -> Result<bool, Failure> {
         let meta = trace.meta();
-        let reporter = recording::reporter(trace, options, Box::new(io::stdout()), self.log.clone())?;
+        let symbols = recording::unplaced_symbols(trace, options);
+        let reporter = recording::reporter(trace, options, symbols, Box::new(io::stdout()), self.log.clone())?;
         let mut monitor = Monitor::new(options, meta.pid, reporter, &meta.early_locks);
         let mut modules = RecordedModules::of(trace);
         let progress = Progress::beside_output(io::stdout().is_terminal());

@@ -8,6 +8,12 @@
 //! |---|---|
 //! | [`schedule`] | who does what in which turn, as a text |
 //! | [`journal`] | what the gate tells about a run |
+//! | [`run`] | one run of a program, with nothing left of it |
+//! | [`verdict`] | what a run proves |
+//! | [`minimal`] | the same with fewer switches |
 
 pub mod journal;
+pub mod minimal;
+pub mod run;
 pub mod schedule;
+pub mod verdict;

@@ -8,6 +8,7 @@ use avmon::event::{Event, Kind, ThreadId};
 use cli_support::{Ending, avmon, end, refuses};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 const LOCK: u64 = 0x6000;
 const COUNTER: u64 = 0x7000;
@@ -142,6 +143,25 @@ fn what_is_lost_is_told_and_nothing_is_predicted_across_it() {
     let findings = findings(&ending.stdout);
     let split: Vec<_> = findings.iter().map(|finding| finding["first"]["thread"].as_u64().unwrap()).collect();
     assert!(findings.iter().all(|finding| finding["rung"] != "conflicting"), "{split:?}");
+}
+
+#[test]
+fn a_module_that_has_changed_is_told_once() {
+    let traces = Traces::new();
+    let module = traces.0.path().join("module.so");
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-shared", "-Wl,--build-id=0xab12cd34", "-x", "c", "/dev/null", "-o"]).arg(&module);
+    assert_eq!(end(&mut compiler).code, Some(0), "{compiler:?}");
+    let trace = traces.0.path().join("avmon.data");
+    let maps = format!("1000-9000 r-xp 00000000 08:01 1 {}\n", module.display());
+    traces::write_with_modules(&trace.join("42"), &maps, &lost_update(), 1000);
+    std::fs::write(&module, "another").unwrap();
+    for arguments in [&[][..], &["--show-filtered"], &["--json"]] {
+        let ending = predict(&[arguments, &["-a", "windows,cut_points,nondeterminism"]].concat(), &trace);
+        assert_eq!(ending.code, Some(66), "{ending:?}");
+        assert_eq!(ending.stderr.matches("module.so is not what it was").count(), 1, "{ending:?}");
+        assert!(ending.stdout.contains("module.so+0x1050"), "{ending:?}");
+    }
 }
 
 fn findings(json: &str) -> Vec<Value> {

@@ -15,7 +15,8 @@ use avmon::predict::clocks::Clocks;
 use avmon::predict::crossings::{self, Bounds};
 use avmon::predict::cut_points::{self, Blocks, Candidates};
 use avmon::predict::decide::{self, Decision};
-use avmon::predict::history::{At, History};
+use avmon::predict::history::History;
+use avmon::predict::prediction::Steps;
 use avmon::predict::search::{self, Budget, Goal, Outcome};
 use avmon::scenario::facts::{Crossing, Facts, Triple};
 use avmon::scenario::run::Run;
@@ -27,34 +28,35 @@ use scenarios::judge::{Truth, is_usual, judge};
 const CASES: u32 = 300;
 
 /// The three accesses that are candidates, with what is claimed of them.
-fn triples(history: &History) -> Vec<(Triple, cut_points::Triple)> {
+fn triples(history: &History) -> Vec<(Triple, Steps)> {
     let clocks = Clocks::new(history);
     let mut candidates = Candidates::default();
     for variable in 0..history.variables.len() as u32 {
         cut_points::look_at(history, &clocks, variable, Blocks::Marked, &mut candidates);
     }
     let claims = candidates.classes.iter().flat_map(|(class, alike)| {
-        alike.nearest.iter().map(|triple| {
-            let [first, other, second] = [triple.first, triple.culprit, triple.second].map(|at| place(history, at));
-            (Triple { pattern: class.pattern, first, other, second }, *triple)
+        alike.nearest.iter().map(|steps| {
+            let [first, other, second] = [steps.first, steps.culprit, steps.second].map(|at| place(history, at));
+            (Triple { pattern: class.pattern, first, other, second }, *steps)
         })
     });
     claims.collect()
 }
 
-fn crossings(history: &History) -> Vec<(Crossing, crossings::Crossing)> {
+fn crossings(history: &History) -> Vec<(Crossing, Steps)> {
     let candidates = crossings::look_at(history, &Clocks::new(history), Blocks::Marked, Bounds::NONE);
-    let claims = candidates.classes.values().flatten().map(|crossing| {
+    let claims = candidates.classes.values().flatten().map(|steps| {
         let pair = |before, after| (place(history, before), place(history, after));
-        let there = pair(crossing.first, crossing.culprit);
-        let back = pair(crossing.culprit_too, crossing.second);
-        (Crossing { one: there.min(back), other: there.max(back) }, *crossing)
+        let there = pair(steps.first, steps.culprit);
+        let back = pair(steps.culprit_too, steps.second);
+        (Crossing { one: there.min(back), other: there.max(back) }, *steps)
     });
     claims.collect()
 }
 
-/// Whether locks and waits alone allow an order.
-fn is_possible(history: &History, order: Vec<(At, At)>) -> Option<bool> {
+/// Whether locks and waits alone allow a candidate.
+fn is_possible(history: &History, steps: &Steps) -> Option<bool> {
+    let order = vec![(steps.first, steps.culprit), (steps.culprit_too, steps.second)];
     let goal = Goal { order, ignores_reads: true, ..Goal::default() };
     match search::find(history, &goal, Budget::PATIENT) {
         Outcome::Feasible(_) => Some(true),
@@ -100,19 +102,19 @@ impl Figures {
                 |what: &str, claim: &dyn std::fmt::Debug| Err(format!("{what}: {claim:?} in the run {:?}", run.order));
 
             let mut possible = BTreeSet::new();
-            for (claim, triple) in triples(&history) {
+            for (claim, steps) in triples(&history) {
                 let is_true = facts.triples.contains(&claim);
-                match is_possible(&history, vec![(triple.first, triple.culprit), (triple.culprit, triple.second)]) {
+                match is_possible(&history, &steps) {
                     Some(true) if promise == Promise::Exact && !is_true => return wrong("invented", &claim),
                     Some(true) => drop(possible.insert(claim)),
                     Some(false) => self.penelope_false += 1,
                     None => self.undecided += 1,
                 }
-                let published = decide::triple(&history, triple, true, Budget::PATIENT);
+                let published = decide::decide(&history, &steps, true, Budget::PATIENT);
                 if matches!(published, Decision::Predicted(_)) && !is_true {
                     self.paper_false += 1;
                 }
-                match decide::triple(&history, triple, false, Budget::PATIENT) {
+                match decide::decide(&history, &steps, false, Budget::PATIENT) {
                     Decision::Predicted(_) if !is_true => return wrong("falsely predicted", &claim),
                     Decision::Predicted(order) => {
                         let shown = perform(truth.machine, &history, &order)
@@ -143,16 +145,15 @@ impl Figures {
             }
 
             let mut possible = BTreeSet::new();
-            for (claim, crossing) in crossings(&history) {
+            for (claim, steps) in crossings(&history) {
                 let is_true = facts.crossings.contains(&claim);
-                let order = vec![(crossing.first, crossing.culprit), (crossing.culprit_too, crossing.second)];
-                match is_possible(&history, order) {
+                match is_possible(&history, &steps) {
                     Some(true) if promise == Promise::Exact && !is_true => return wrong("invented", &claim),
                     Some(true) => drop(possible.insert(claim)),
                     Some(false) => {}
                     None => self.undecided += 1,
                 }
-                match decide::crossing(&history, crossing, Budget::PATIENT) {
+                match decide::decide(&history, &steps, false, Budget::PATIENT) {
                     Decision::Predicted(_) if !is_true => return wrong("falsely predicted", &claim),
                     Decision::Predicted(order) => {
                         let shown = perform(truth.machine, &history, &order)

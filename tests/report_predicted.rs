@@ -9,8 +9,6 @@ use std::sync::{Arc, Mutex};
 use avmon::event::{Event, Kind, ThreadId, memory};
 use avmon::monitor::{Modules, Monitor};
 use avmon::options::Options;
-use avmon::predict::crossings::Crossing;
-use avmon::predict::cut_points::Triple;
 use avmon::predict::decide::{self, Decision};
 use avmon::predict::history::{At, Builder, Config, History, Survey};
 use avmon::predict::pattern::Pattern;
@@ -162,20 +160,19 @@ impl Scene {
     /// Thread 1 reads and writes, thread 2 writes in between.
     fn lost_update(&self, history: &History) -> Prediction {
         let [first, second] = ["read", "write"].map(|mark| self.step(history, 1, mark, 0));
-        triple(history, Triple { first, culprit: self.step(history, 2, "write", 0), second }, Pattern::Rww)
+        triple(history, Steps::of_one(first, self.step(history, 2, "write", 0), second), Pattern::Rww)
     }
 
     /// Thread 1 shows the pair that thread 2 updates.
     fn torn_pair(&self, history: &History) -> Prediction {
         let [first, second] = ["read total", "read count"].map(|mark| self.step(history, 1, mark, 0));
         let [culprit, culprit_too] = ["write total", "write count"].map(|mark| self.step(history, 2, mark, 0));
-        let Decision::Predicted(order) =
-            decide::crossing(history, Crossing { first, culprit, culprit_too, second }, Budget::PATIENT)
-        else {
+        let steps = Steps { first, culprit, culprit_too, second };
+        let Decision::Predicted(order) = decide::decide(history, &steps, false, Budget::PATIENT) else {
             panic!("it is possible")
         };
         let block = history.frames.common(history.step(first).frame, history.step(second).frame).unwrap();
-        Prediction { shape: Shape::Two, steps: Steps { first, culprit, culprit_too, second }, block, order, alike: 1 }
+        Prediction { shape: Shape::Two, steps, block, order, alike: 1 }
     }
 
     /// What is told of the run if this is predicted.
@@ -221,13 +218,11 @@ impl Scene {
     }
 }
 
-fn triple(history: &History, triple: Triple, pattern: Pattern) -> Prediction {
-    let Decision::Predicted(order) = decide::triple(history, triple, false, Budget::PATIENT) else {
+fn triple(history: &History, steps: Steps, pattern: Pattern) -> Prediction {
+    let Decision::Predicted(order) = decide::decide(history, &steps, false, Budget::PATIENT) else {
         panic!("it is possible")
     };
-    let Triple { first, culprit, second } = triple;
-    let block = history.frames.common(history.step(first).frame, history.step(second).frame).unwrap();
-    let steps = Steps { first, culprit, culprit_too: culprit, second };
+    let block = history.frames.common(history.step(steps.first).frame, history.step(steps.second).frame).unwrap();
     Prediction { shape: Shape::One(pattern), steps, block, order, alike: 5 }
 }
 
@@ -456,7 +451,7 @@ fn two_turns_of_a_loop_stay_weak() {
     let history = scene.history();
     let [first, second] = [0, 1].map(|number| scene.step(&history, 1, "write", number));
     let culprit = scene.step(&history, 2, "write", 0);
-    let finding = scene.finding(&history, triple(&history, Triple { first, culprit, second }, Pattern::Www));
+    let finding = scene.finding(&history, triple(&history, Steps::of_one(first, culprit, second), Pattern::Www));
     assert_eq!(finding.strength, Strength::Loop);
     let because = finding.because.unwrap();
     assert!(because.contains("T1 holds no lock all the way from its first access to its second"), "{because}");

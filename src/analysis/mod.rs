@@ -6,6 +6,7 @@ pub mod clock;
 pub mod cuts;
 pub mod lives;
 pub mod serial;
+pub mod sharing;
 pub mod sidetrack;
 pub mod stack;
 pub mod values;

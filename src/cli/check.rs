@@ -55,18 +55,7 @@ pub struct Check {
 
 impl Check {
     pub fn execute(self) -> Result<ExitCode, Failure> {
-        let several = recording::processes(&self.trace);
-        if several.len() < 2 {
-            return self.check(&self.trace);
-        }
-        let mut worst = ExitCode::Success;
-        for process in &several {
-            super::print(format!("{}:\n", process.display()).as_bytes())?;
-            if self.check(process)? == ExitCode::Findings {
-                worst = ExitCode::Findings;
-            }
-        }
-        Ok(worst)
+        recording::each_process(&self.trace, true, |process| self.check(process))
     }
 
     /// Checks the trace of one process.
@@ -86,7 +75,8 @@ impl Check {
 
     fn check_rules(&self, trace: &Trace, options: &Options) -> Result<bool, Failure> {
         let meta = trace.meta();
-        let reporter = recording::reporter(trace, options, Box::new(io::stdout()), self.log.clone())?;
+        let symbols = recording::unplaced_symbols(trace, options);
+        let reporter = recording::reporter(trace, options, symbols, Box::new(io::stdout()), self.log.clone())?;
         let mut monitor = Monitor::new(options, meta.pid, reporter, &meta.early_locks);
         let mut modules = RecordedModules::of(trace);
         let progress = Progress::beside_output(io::stdout().is_terminal());

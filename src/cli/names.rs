@@ -19,6 +19,11 @@ impl Names {
         Names { symbols, is_wanted, places: FxHashMap::default(), variables: FxHashMap::default() }
     }
 
+    /// What the names came from, for whoever comes next.
+    pub fn into_symbols(self) -> Symbols {
+        self.symbols
+    }
+
     /// The functions at the call that returns to `pc`, innermost first.
     pub fn frames(&mut self, pc: u64) -> Arc<[Frame]> {
         self.symbols.call_frames(pc)

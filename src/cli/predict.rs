@@ -19,6 +19,7 @@ use crate::predict::prediction::{Prediction, Shape};
 use crate::predict::search::Budget;
 use crate::predict::witnesses;
 use crate::report::finding::Analysis;
+use crate::report::symbols::Symbols;
 use crate::trace::reader::{Merged, Trace};
 use parking_lot::Mutex;
 use selection::SelectionFlags;
@@ -95,20 +96,7 @@ pub struct Predict {
 
 impl Predict {
     pub fn execute(self) -> Result<ExitCode, Failure> {
-        let several = recording::processes(&self.trace);
-        if several.len() < 2 {
-            return self.predict(&self.trace);
-        }
-        let mut worst = ExitCode::Success;
-        for process in &several {
-            if !self.json {
-                super::print(format!("{}:\n", process.display()).as_bytes())?;
-            }
-            if self.predict(process)? == ExitCode::Findings {
-                worst = ExitCode::Findings;
-            }
-        }
-        Ok(worst)
+        recording::each_process(&self.trace, !self.json, |process| self.predict(process))
     }
 
     fn wants(&self, analysis: Analysis) -> bool {
@@ -122,11 +110,12 @@ impl Predict {
         // Whether the monitor was to print is no matter of this command's.
         let settings = [("report", "1"), ("summary", "1")].into_iter().chain(self.flags.settings());
         let options = recording::options(trace.meta(), settings)?;
-        let (history, merged) = self.history(&trace, &options);
+        let mut symbols = recording::symbols_by(&trace, &options);
+        let (history, merged) = self.history(&trace, &options, &mut symbols);
         recording::warn(&merged.problems);
         warn_of_history(&history);
 
-        let mut names = Names::new(recording::symbols(&trace, options.symbolize), true);
+        let mut names = Names::new(symbols, true);
         let watch = Deadline::after(self.time);
         let report = self.analyse(&history, &options, &mut names, &watch)?;
         let witnesses = self.wants(Analysis::Nondeterminism).then(|| {
@@ -135,12 +124,14 @@ impl Predict {
         });
         let is_complete = self.is_complete(&report, &history);
         warn_of_report(&report);
+        let after_findings = self.after_findings(&report, witnesses.as_ref(), &history, &mut names);
 
         let json = self.json.then(tempfile::NamedTempFile::new).transpose();
         let json = json.map_err(|error| Failure::internal(format!("cannot make a temporary file: {error}")))?;
         let log = json.as_ref().map(|file| file.path().to_owned()).or_else(|| self.log.clone());
         let output: Box<dyn io::Write + Send> = if self.json { Box::new(io::sink()) } else { Box::new(io::stdout()) };
-        let reporter = recording::reporter(&trace, &options, output, log)?.collecting();
+        let symbols = names.into_symbols().without_modules();
+        let reporter = recording::reporter(&trace, &options, symbols, output, log)?.collecting();
         let mut monitor = Monitor::new(&options, trace.meta().pid, reporter, &trace.meta().early_locks);
         let mut modules = RecordedModules::of(&trace);
         if self.wants(Analysis::Windows) {
@@ -159,24 +150,11 @@ impl Predict {
             // What was written by path is read by the file that has been open all the time.
             file.read_to_end(&mut text).map_err(|error| Failure::internal(format!("cannot read the log: {error}")))?;
             super::print(&text)?;
-            super::print(
-                witnesses
-                    .as_ref()
-                    .map(|report| nondeterminism::json(report, &history, &mut names))
-                    .unwrap_or_default()
-                    .as_bytes(),
-            )?;
-        } else {
-            if self.show_filtered {
-                super::print(filtered::text(&report.filtered, &history, &mut names).as_bytes())?;
-            }
-            if let Some(report) = &witnesses {
-                super::print(nondeterminism::text(report, &mut names).as_bytes())?;
-            }
-            let predicts = self.wants(Analysis::CutPoints) || self.wants(Analysis::Crossings);
-            if monitor.strong() == 0 && predicts {
-                super::print(nothing(&report, &history).as_bytes())?;
-            }
+        }
+        super::print(after_findings.as_bytes())?;
+        let predicts = self.wants(Analysis::CutPoints) || self.wants(Analysis::Crossings);
+        if monitor.strong() == 0 && predicts && !self.json {
+            super::print(nothing(&report, &history).as_bytes())?;
         }
         recording::exit_code(monitor.strong() > 0, self.flags.settings())
     }
@@ -189,7 +167,7 @@ impl Predict {
         self.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
     }
 
-    fn history(&self, trace: &Trace, options: &Options) -> (History, Merged) {
+    fn history(&self, trace: &Trace, options: &Options, symbols: &mut Symbols) -> (History, Merged) {
         let mut survey = Survey::default();
         recording::read(trace, self.progress(), |thread, event| {
             survey.step(thread, event);
@@ -199,7 +177,6 @@ impl Predict {
             self.memory.map(|mib| (mib.saturating_mul(1 << 20) / STEP).min(u64::from(u32::MAX - 1)) as u32);
         let config = history::Config { strict_waits: options.strict_waits, ..history::Config::default() };
         let config = history::Config { most_steps: most_steps.unwrap_or(config.most_steps), ..config };
-        let mut symbols = recording::symbols(trace, true);
         let mut is_direct = |pc| symbols.is_direct_call(pc);
         let mut builder = Builder::new(&survey, config).asking_of_calls(&mut is_direct);
         let merged = recording::read(trace, self.progress(), |thread, event| {
@@ -231,6 +208,22 @@ impl Predict {
             &config,
             &Watch { stop: &|| watch.is_over(), progress: &|done, all| progress.lock().part(done, all, "candidate") },
         ))
+    }
+
+    /// What is told beside the findings, and printed after them.
+    fn after_findings(
+        &self,
+        report: &Report,
+        witnesses: Option<&witnesses::Report>,
+        history: &History,
+        names: &mut Names,
+    ) -> String {
+        if self.json {
+            return witnesses.map(|report| nondeterminism::json(report, history, names)).unwrap_or_default();
+        }
+        let filtered = self.show_filtered.then(|| filtered::text(&report.filtered, history, names));
+        let witnesses = witnesses.map(|report| nondeterminism::text(report, names));
+        filtered.into_iter().chain(witnesses).collect()
     }
 
     /// Whether a window without a conflict among the predictions has none.

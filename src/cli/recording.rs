@@ -43,25 +43,52 @@ pub fn processes(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// Does the work of a command for each process of a recording, or for the one whose trace this is. Where there are several, `with_names` says which one
+/// is next. Findings in any of them are findings.
+pub fn each_process(
+    path: &Path,
+    with_names: bool,
+    work: impl Fn(&Path) -> Result<ExitCode, Failure>,
+) -> Result<ExitCode, Failure> {
+    let several = processes(path);
+    if several.len() < 2 {
+        return work(path);
+    }
+    let mut worst = ExitCode::Success;
+    for process in &several {
+        if with_names {
+            super::print(format!("{}:\n", process.display()).as_bytes())?;
+        }
+        if work(process)? == ExitCode::Findings {
+            worst = ExitCode::Findings;
+        }
+    }
+    Ok(worst)
+}
+
 /// A program that was killed at once may have left any of these.
 fn is_trace(path: &Path) -> bool {
     [meta::META, slots::SLOTS, writer::STREAMS].iter().any(|name| path.join(name).exists())
 }
 
-/// Names for the addresses of a trace. Where two modules lay at one address in turn, the later one is named.
+/// Names for the addresses of a trace, by the options of the recorded run. Where two modules lay at one address in turn, the later one is named.
 pub fn symbols(trace: &Trace, symbolize: bool) -> Symbols {
-    let mut map = ModuleMap::parse("");
-    for snapshot in trace.modules() {
-        map.replace(&snapshot.maps);
-    }
     let (options, _) = Options::parse(&trace.meta().options);
-    let mut symbols = Symbols::new(&Options { symbolize, ..options }, map);
-    expect_modules(trace, &mut symbols);
+    symbols_by(trace, &Options { symbolize, ..options })
+}
+
+/// The same, by the options of a command.
+pub fn symbols_by(trace: &Trace, options: &Options) -> Symbols {
+    let mut symbols = unplaced_symbols(trace, options);
+    for snapshot in trace.modules() {
+        symbols.replace_modules(&snapshot.maps);
+    }
     symbols
 }
 
-/// Makes sure that names come from the files that were recorded, and says which have changed since.
-pub fn expect_modules(trace: &Trace, symbols: &mut Symbols) {
+/// Names from the files that were recorded, before anybody says where they lay in memory. Says which have changed since.
+pub fn unplaced_symbols(trace: &Trace, options: &Options) -> Symbols {
+    let mut symbols = Symbols::new(options, ModuleMap::default());
     let recorded: BTreeMap<String, String> = trace.modules().flat_map(|snapshot| snapshot.build_ids).collect();
     for (path, id) in recorded {
         if image::build_id(Path::new(&path)).as_ref() != Some(&id) {
@@ -69,6 +96,7 @@ pub fn expect_modules(trace: &Trace, symbols: &mut Symbols) {
         }
         symbols.expect(&path, &id);
     }
+    symbols
 }
 
 /// Goes through all events in merged order.
@@ -120,10 +148,11 @@ pub fn exit_code<'a>(
     Ok(if found && own.exitcode != 0 { ExitCode::Findings } else { ExitCode::Success })
 }
 
-/// A reporter for what is found in a trace.
+/// A reporter for what is found in a trace. Its symbols are to be unplaced: it gets each memory map when the live monitor had it.
 pub fn reporter(
     trace: &Trace,
     options: &Options,
+    symbols: Symbols,
     output: Box<dyn io::Write + Send>,
     log: Option<PathBuf>,
 ) -> Result<Reporter, Failure> {
@@ -141,8 +170,6 @@ pub fn reporter(
         color: wants_color(options.color, io::stdout().is_terminal(), std::env::var_os("NO_COLOR")),
         log: log.map(LogFile::at),
     };
-    let mut symbols = Symbols::new(options, ModuleMap::default());
-    expect_modules(trace, &mut symbols);
     let reporter = Reporter::new(options, sinks, start, symbols);
     reporter.map_err(|error| Failure::internal(error.to_string()))
 }

@@ -1,16 +1,16 @@
 //! All predictions of a run, on all cores. The result is the same however many there are, unless it was broken off.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use rustc_hash::FxHashSet;
 
 use super::clocks::Clocks;
-use super::crossings::{self, Bounds, Crossing};
-use super::cut_points::{self, Alike, Blocks, Candidates, Triple};
+use super::crossings::{self, Bounds};
+use super::cut_points::{self, Alike, Blocks, Candidates};
 use super::decide::{self, Decision};
 use super::filter::Reason;
 use super::history::{At, History, Lane};
+use super::parallel::{in_parallel, share};
 use super::prediction::{Prediction, Shape, Steps};
 use super::search::Budget;
 
@@ -56,7 +56,7 @@ pub struct Selection {
 
 impl Selection {
     fn allows(&self, history: &History, steps: &Steps) -> bool {
-        let all = [steps.first, steps.culprit, steps.culprit_too, steps.second].map(|at| history.step(at));
+        let all = steps.all().map(|at| history.step(at));
         self.variables.as_ref().is_none_or(|wanted| all.iter().any(|step| wanted.contains(&step.object)))
             && self.lanes.as_ref().is_none_or(|wanted| all.iter().any(|step| wanted.contains(&step.lane)))
             && self.codes.as_ref().is_none_or(|wanted| all.iter().any(|step| wanted.contains(&step.code)))
@@ -122,7 +122,7 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
         alike.sort_unstable_by_key(|(class, _)| *class);
         classes.extend(alike.into_iter().map(|(class, Alike { nearest, count, .. })| Class {
             shape: Shape::One(class.pattern),
-            candidates: nearest.into_iter().map(steps_of_triple).collect(),
+            candidates: nearest,
             count,
         }));
     }
@@ -134,7 +134,7 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
         classes.extend(alike.into_iter().map(|(_, mut alike)| {
             let count = alike.len() as u64;
             alike.truncate(cut_points::MOST_ALIKE);
-            Class { shape: Shape::Two, candidates: alike.into_iter().map(steps_of_crossing).collect(), count }
+            Class { shape: Shape::Two, candidates: alike, count }
         }));
     }
     classes.retain_mut(|class| {
@@ -178,29 +178,10 @@ fn cut_points(history: &History, clocks: &Clocks, config: &Config, watch: &Watch
     all
 }
 
-const fn steps_of_triple(triple: Triple) -> Steps {
-    let Triple { first, culprit, second } = triple;
-    Steps { first, culprit, culprit_too: culprit, second }
-}
-
-const fn steps_of_crossing(crossing: Crossing) -> Steps {
-    let Crossing { first, culprit, culprit_too, second } = crossing;
-    Steps { first, culprit, culprit_too, second }
-}
-
 fn decide(history: &History, config: &Config, class: &Class) -> Decided {
-    let triple = |steps: &Steps| Triple { first: steps.first, culprit: steps.culprit, second: steps.second };
-    let crossing = |steps: &Steps| {
-        let Steps { first, culprit, culprit_too, second } = *steps;
-        Crossing { first, culprit, culprit_too, second }
-    };
     let mut is_undecided = false;
     for &steps in &class.candidates {
-        let decision = match class.shape {
-            Shape::One(_) => decide::triple(history, triple(&steps), config.paper, config.budget),
-            Shape::Two => decide::crossing(history, crossing(&steps), config.budget),
-        };
-        match decision {
+        match decide::decide(history, &steps, config.paper, config.budget) {
             Decision::Predicted(order) => {
                 let block = block(history, config.blocks, steps.first, steps.second);
                 return Decided::Predicted(Prediction { shape: class.shape, steps, block, order, alike: class.count });
@@ -214,57 +195,10 @@ fn decide(history: &History, config: &Config, class: &Class) -> Decided {
     }
     // The nearest one is the likeliest, and may speak for the others.
     let Some(&steps) = class.candidates.first() else { return Decided::Impossible };
-    let reason = match class.shape {
-        Shape::One(_) => decide::why_not_triple(history, triple(&steps), config.budget),
-        Shape::Two => decide::why_not_crossing(history, crossing(&steps), config.budget),
-    };
     let filtered = |reason| Decided::Filtered(Filtered { shape: class.shape, steps, reason });
-    reason.map_or(Decided::Impossible, filtered)
+    decide::why_not(history, &steps, config.budget).map_or(Decided::Impossible, filtered)
 }
 
 fn block(history: &History, blocks: Blocks, first: At, second: At) -> u32 {
     blocks.around(history, first, second).unwrap_or(history.step(first).frame)
-}
-
-/// Does `work` for 0 up to `count`, unless it is stopped before.
-fn in_parallel<T: Send>(
-    jobs: usize,
-    count: usize,
-    stop: &(dyn Fn() -> bool + Sync),
-    work: impl Fn(usize) -> T + Sync,
-) -> Vec<Option<T>> {
-    let mut results: Vec<Option<T>> = (0..count).map(|_| None).collect();
-    let done = share(jobs, count, stop, |index, done: &mut Vec<(usize, T)>| done.push((index, work(index))));
-    for (index, result) in done.into_iter().flatten() {
-        results[index] = Some(result);
-    }
-    results
-}
-
-/// Workers take the numbers from 0 up to `count` in turn, and each collects what it finds.
-fn share<T: Default + Send>(
-    jobs: usize,
-    count: usize,
-    stop: &(dyn Fn() -> bool + Sync),
-    work: impl Fn(usize, &mut T) + Sync,
-) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let worker = || {
-        let mut found = T::default();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= count || stop() {
-                return found;
-            }
-            work(index, &mut found);
-        }
-    };
-    thread::scope(|scope| {
-        let workers: Vec<_> = (0..jobs.max(1)).map(|_| scope.spawn(worker)).collect();
-        // A panic in a worker is a panic here.
-        let join = |worker: thread::ScopedJoinHandle<'_, T>| {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        workers.into_iter().map(join).collect()
-    })
 }

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use super::clocks::Clocks;
 use super::cut_points::Blocks;
 use super::history::{At, History, Holds, Lane, NONE};
+use super::prediction::Steps;
 use crate::analysis::Transaction;
 
 /// How candidates are bounded.
@@ -33,17 +34,6 @@ impl Bounds {
     pub const NONE: Bounds = Bounds { apart: usize::MAX, alike: usize::MAX, same_section: true };
 }
 
-/// Accesses of two blocks: the first of each two happens before the second.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Crossing {
-    /// By one variable this block comes first,
-    pub first: At,
-    pub culprit: At,
-    /// by the other one that block does.
-    pub culprit_too: At,
-    pub second: At,
-}
-
 /// For each two code locations, by which threads and of which variables pairs are known: where the latest of them is, and how many there were.
 type Alike = FxHashMap<(u32, u32), FxHashMap<(Lane, u32, u32), (usize, u64)>>;
 
@@ -58,17 +48,9 @@ struct Found {
 #[derive(Default)]
 pub struct Candidates {
     /// Of each class, the nearest first.
-    pub classes: FxHashMap<Class, Vec<Crossing>>,
+    pub classes: FxHashMap<Class, Vec<Steps>>,
     /// Pairs of accesses that were too many of their kind.
     pub left_out: u64,
-}
-
-impl Crossing {
-    /// How far apart they are in the run.
-    fn distance(&self) -> At {
-        let all = [self.first, self.culprit, self.culprit_too, self.second];
-        all.iter().max().unwrap_or(&0) - all.iter().min().unwrap_or(&0)
-    }
 }
 
 /// Two accesses of one block.
@@ -96,7 +78,7 @@ pub fn look_at(history: &History, clocks: &Clocks, blocks: Blocks, bounds: Bound
     for lane in 0..history.lanes.len() {
         collect(history, lane, blocks, bounds, &mut alike, &mut found);
     }
-    let mut classes: FxHashMap<Class, Vec<Crossing>> = FxHashMap::default();
+    let mut classes: FxHashMap<Class, Vec<Steps>> = FxHashMap::default();
     for pairs in found.pairs.values() {
         for (index, one) in pairs.iter().enumerate() {
             for other in pairs[index + 1..].iter().filter(|other| other.lane != one.lane) {
@@ -105,39 +87,38 @@ pub fn look_at(history: &History, clocks: &Clocks, blocks: Blocks, bounds: Bound
                 if !is_kept || !do_conflict {
                     continue;
                 }
-                for crossing in [
-                    Crossing { first: one.low, culprit: other.low, culprit_too: other.high, second: one.high },
-                    Crossing { first: one.high, culprit: other.high, culprit_too: other.low, second: one.low },
+                for steps in [
+                    Steps { first: one.low, culprit: other.low, culprit_too: other.high, second: one.high },
+                    Steps { first: one.high, culprit: other.high, culprit_too: other.low, second: one.low },
                 ] {
-                    let crossing = in_order(crossing);
-                    if clocks.precedes(history, crossing.culprit, crossing.first)
-                        || clocks.precedes(history, crossing.second, crossing.culprit_too)
+                    let steps = in_order(steps);
+                    if clocks.precedes(history, steps.culprit, steps.first)
+                        || clocks.precedes(history, steps.second, steps.culprit_too)
                     {
                         continue;
                     }
-                    let codes = [crossing.first, crossing.culprit, crossing.culprit_too, crossing.second];
-                    let class = Class { codes: codes.map(|at| history.step(at).code) };
-                    classes.entry(class).or_default().push(crossing);
+                    let class = Class { codes: steps.all().map(|at| history.step(at).code) };
+                    classes.entry(class).or_default().push(steps);
                 }
             }
         }
     }
     for candidates in classes.values_mut() {
-        candidates.sort_unstable_by_key(|crossing| (crossing.distance(), *crossing));
+        candidates.sort_unstable_by_key(|steps| (steps.distance(), *steps));
         candidates.dedup();
     }
     Candidates { classes, left_out: found.left_out }
 }
 
 /// Seen from the block that comes to its own `first` access before its `second` one, if there is such a block: that one is split.
-fn in_order(crossing: Crossing) -> Crossing {
-    let Crossing { first, culprit, culprit_too, second } = crossing;
-    let turned = Crossing { first: culprit_too, culprit: second, culprit_too: first, second: culprit };
+fn in_order(steps: Steps) -> Steps {
+    let Steps { first, culprit, culprit_too, second } = steps;
+    let turned = Steps { first: culprit_too, culprit: second, culprit_too: first, second: culprit };
     match (first < second, culprit_too < culprit) {
-        (true, false) => crossing,
+        (true, false) => steps,
         (false, true) => turned,
         // Either view is right: the one that began first in the run.
-        _ if first <= culprit_too => crossing,
+        _ if first <= culprit_too => steps,
         _ => turned,
     }
 }

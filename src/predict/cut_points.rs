@@ -15,27 +15,12 @@ use rustc_hash::FxHashMap;
 use super::clocks::Clocks;
 use super::history::{At, History, Holds, Lane, NONE, Op};
 use super::pattern::Pattern;
+use super::prediction::Steps;
 
 /// Candidates of the same code locations that are kept.
 pub const MOST_ALIKE: usize = 4;
 /// Code locations that are told apart, of one variable. Others are counted as lost.
 const MOST_PLACES: usize = 512;
-
-/// Two accesses of one thread and one of another.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Triple {
-    pub first: At,
-    pub culprit: At,
-    pub second: At,
-}
-
-impl Triple {
-    /// How far apart they are in the run: the nearer, the less has to change.
-    fn distance(&self) -> u32 {
-        let all = [self.first, self.culprit, self.second];
-        all.iter().max().unwrap_or(&0) - all.iter().min().unwrap_or(&0)
-    }
-}
 
 /// Candidates that agree in their code locations and in what they do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -62,22 +47,22 @@ struct Spot {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Alike {
     /// Some of them, the nearest first.
-    pub nearest: Vec<Triple>,
+    pub nearest: Vec<Steps>,
     pub count: u64,
     /// How far the last of them is, when no more are kept: most others are further, and need not look at the list.
-    furthest: Option<u32>,
+    furthest: Option<At>,
 }
 
 impl Alike {
-    fn add(&mut self, triple: Triple) {
-        if self.furthest.is_some_and(|furthest| triple.distance() > furthest) {
+    fn add(&mut self, steps: Steps) {
+        if self.furthest.is_some_and(|furthest| steps.distance() > furthest) {
             return;
         }
-        let place = self.nearest.partition_point(|other| (other.distance(), *other) < (triple.distance(), triple));
-        if place < MOST_ALIKE && self.nearest.get(place) != Some(&triple) {
-            self.nearest.insert(place, triple);
+        let place = self.nearest.partition_point(|other| (other.distance(), *other) < (steps.distance(), steps));
+        if place < MOST_ALIKE && self.nearest.get(place) != Some(&steps) {
+            self.nearest.insert(place, steps);
             self.nearest.truncate(MOST_ALIKE);
-            self.furthest = self.nearest.get(MOST_ALIKE - 1).map(Triple::distance);
+            self.furthest = self.nearest.get(MOST_ALIKE - 1).map(Steps::distance);
         }
     }
 }
@@ -97,7 +82,7 @@ impl Candidates {
         for (class, alike) in other.classes {
             let known = self.classes.entry(class).or_default();
             known.count += alike.count;
-            alike.nearest.into_iter().for_each(|triple| known.add(triple));
+            alike.nearest.into_iter().for_each(|steps| known.add(steps));
         }
     }
 }
@@ -329,7 +314,7 @@ impl Walk<'_> {
             };
             let alike = self.into.classes.entry(class).or_default();
             alike.count += 1;
-            alike.add(Triple { first: pair.first, culprit: at, second: pair.second });
+            alike.add(Steps::of_one(pair.first, at, pair.second));
         }
     }
 
@@ -363,7 +348,7 @@ mod tests {
             let class = Class { pattern: Pattern::Rww, first: code, culprit: code, second: code, spot, called_at: 0 };
             let alike = candidates.classes.entry(class).or_default();
             alike.count += 1;
-            alike.add(Triple { first, culprit, second });
+            alike.add(Steps::of_one(first, culprit, second));
         }
         candidates
     }

@@ -1,9 +1,8 @@
 //! From candidates to predictions: which of them an order of the run shows, and why the others do not.
 
-use super::crossings::Crossing;
-use super::cut_points::Triple;
 use super::filter::{self, Reason};
 use super::history::History;
+use super::prediction::Steps;
 use super::search::{self, Budget, Goal, Order, Outcome};
 
 /// What becomes of a candidate.
@@ -26,43 +25,19 @@ impl From<Outcome> for Decision {
     }
 }
 
-/// Decides about three accesses. With `paper`, reads are judged by the published filter.
+/// Decides about a candidate. With `paper`, reads are judged by the published filter, which is about one variable only.
 #[must_use]
-pub fn triple(history: &History, triple: Triple, paper: bool, budget: Budget) -> Decision {
-    if paper && filter::paper(history, triple).is_some() {
+pub fn decide(history: &History, steps: &Steps, paper: bool, budget: Budget) -> Decision {
+    let ignores_reads = paper && steps.are_of_one();
+    if ignores_reads && filter::paper(history, steps).is_some() {
         return Decision::Impossible;
     }
-    search::find(history, &goal_of_triple(history, triple, paper), budget).into()
+    search::find(history, &Goal { ignores_reads, ..steps.goal(history) }, budget).into()
 }
 
-/// Decides about four accesses of two variables.
+/// Why a candidate that was found impossible is so, if locks and waits would allow it.
 #[must_use]
-pub fn crossing(history: &History, crossing: Crossing, budget: Budget) -> Decision {
-    search::find(history, &goal_of_crossing(history, crossing, false), budget).into()
-}
-
-/// Why three accesses that were found impossible are so, if locks and waits would allow them.
-#[must_use]
-pub fn why_not_triple(history: &History, triple: Triple, budget: Budget) -> Option<Reason> {
-    let outcome = search::find(history, &goal_of_triple(history, triple, true), budget);
-    matches!(outcome, Outcome::Feasible(_)).then(|| filter::paper(history, triple).unwrap_or(Reason::Other))
-}
-
-/// The same for four.
-#[must_use]
-pub fn why_not_crossing(history: &History, crossing: Crossing, budget: Budget) -> Option<Reason> {
-    let outcome = search::find(history, &goal_of_crossing(history, crossing, true), budget);
-    matches!(outcome, Outcome::Feasible(_)).then_some(Reason::Other)
-}
-
-fn goal_of_triple(history: &History, triple: Triple, ignores_reads: bool) -> Goal {
-    let Triple { first, culprit, second } = triple;
-    let variables = vec![history.step(first).object];
-    Goal { order: vec![(first, culprit), (culprit, second)], variables, ignores_reads, ..Goal::default() }
-}
-
-fn goal_of_crossing(history: &History, crossing: Crossing, ignores_reads: bool) -> Goal {
-    let Crossing { first, culprit, culprit_too, second } = crossing;
-    let variables = vec![history.step(first).object, history.step(second).object];
-    Goal { order: vec![(first, culprit), (culprit_too, second)], variables, ignores_reads, ..Goal::default() }
+pub fn why_not(history: &History, steps: &Steps, budget: Budget) -> Option<Reason> {
+    let outcome = search::find(history, &Goal { ignores_reads: true, ..steps.goal(history) }, budget);
+    matches!(outcome, Outcome::Feasible(_)).then(|| filter::paper(history, steps).unwrap_or(Reason::Other))
 }

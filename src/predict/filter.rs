@@ -9,8 +9,8 @@
 //! threads only. The scenarios `avfilter-counterexample-*` show all of that. So the default asks the search, and the cases only say why
 //! it found nothing.
 
-use super::cut_points::Triple;
 use super::history::{At, History, Step};
+use super::prediction::Steps;
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident, $text:literal, $meaning:literal;)*) => {
@@ -47,11 +47,16 @@ reasons! {
     Other, "reads", "in every order that the locks allow, some read would not see the write that it saw in the run, and its thread might do something else then";
 }
 
-/// The filter as it was published: why it drops a candidate, if it does.
+/// The filter as it was published: why it drops a candidate, if it does. It drops none of two variables.
 #[must_use]
-pub fn paper(history: &History, triple: Triple) -> Option<Reason> {
-    let query = Query { history, first: triple.first, culprit: triple.culprit, second: triple.second };
-    if triple.culprit > triple.first { query.culprit_was_after() } else { query.culprit_was_before() }
+pub fn paper(history: &History, steps: &Steps) -> Option<Reason> {
+    let &Steps { first, culprit, second, .. } = steps;
+    let query = Query { history, first, culprit, second };
+    match (steps.are_of_one(), culprit > first) {
+        (false, _) => None,
+        (true, true) => query.culprit_was_after(),
+        (true, false) => query.culprit_was_before(),
+    }
 }
 
 struct Query<'a> {

@@ -224,7 +224,8 @@ impl History {
         changes[begin..].iter().take_while(move |&&(at, _)| at <= second).map(|&(_, hold)| hold)
     }
 
-    /// The last step of a thread up to this one before which it held no lock: the acquire that opened the outermost section.
+    /// The last step of a thread up to this one before which it held no lock: the acquire that opened the outermost section around it, or the step itself
+    /// if there is none.
     #[must_use]
     pub fn last_open(&self, at: At) -> At {
         let lane = self.step(at).lane as usize;

@@ -11,6 +11,7 @@ pub mod cut_points;
 pub mod decide;
 pub mod filter;
 pub mod history;
+mod parallel;
 pub mod pattern;
 pub mod prediction;
 pub mod search;

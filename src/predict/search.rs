@@ -23,7 +23,7 @@ mod state;
 
 use rustc_hash::FxHashSet;
 
-use super::history::{At, History, Holds, NONE};
+use super::history::{At, History, NONE};
 use limits::Limits;
 pub(super) use limits::needs;
 use state::{Move, State};
@@ -107,7 +107,7 @@ pub fn find(history: &History, goal: &Goal, budget: Budget) -> Outcome {
     let regions = regions(history, goal);
     // What must not happen is not among what happens as in the run.
     let fixed = goal.steps().chain(goal.without);
-    let mut from = fixed.map(|step| begin_of_region(history, step)).min().unwrap_or(0);
+    let mut from = fixed.map(|step| history.last_open(step)).min().unwrap_or(0);
     if last - from > budget.span {
         return Outcome::Undecided;
     }
@@ -136,17 +136,9 @@ enum Attempt {
     TooMuch,
 }
 
-/// Where the outermost section begins in which a step lies; the step itself if it lies in none.
-fn begin_of_region(history: &History, at: At) -> At {
-    if history.step(at).hold == Holds::NOTHING {
-        return at;
-    }
-    history.last_open(at)
-}
-
 /// For each step of the goal, where its thread waits until it is due.
 fn regions(history: &History, goal: &Goal) -> Vec<(At, At)> {
-    let mut regions: Vec<(At, At)> = goal.steps().map(|step| (step, begin_of_region(history, step))).collect();
+    let mut regions: Vec<(At, At)> = goal.steps().map(|step| (step, history.last_open(step))).collect();
     regions.sort_unstable();
     regions.dedup();
     regions

@@ -20,11 +20,10 @@ mod paper;
 mod refute;
 mod weave;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use rustc_hash::FxHashMap;
 
 use super::history::{At, History, NONE, Op};
+use super::parallel::share;
 use super::search::{self, Budget, Goal, Order, Outcome};
 use clocks::{Past, Rest};
 use index::Index;
@@ -206,32 +205,19 @@ pub fn analyse(history: &History, config: &Config, stop: &(dyn Fn() -> bool + Sy
         return Report { totals, groups: Vec::new() };
     }
     let judge = Judge::new(history, config);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut tally = Tally::default();
-        let mut memory = Weaver::default();
-        loop {
-            let begin = next.fetch_add(READS_AT_ONCE, Ordering::Relaxed);
-            let Some(mine) = reads.get(begin..) else { break };
-            for &read in mine.iter().take(READS_AT_ONCE) {
-                if stop() {
-                    tally.leave_out(possible.of(history, read));
-                } else {
-                    tally.look_at(&judge, read, &mut memory);
-                }
+    let batches: Vec<&[At]> = reads.chunks(READS_AT_ONCE).collect();
+    // When the time is over the rest is counted all the same, so nobody stops.
+    let found = share(config.jobs, batches.len(), &|| false, |batch, (tally, memory): &mut (Tally, Weaver)| {
+        for &read in batches[batch] {
+            if stop() {
+                tally.leave_out(possible.of(history, read));
+            } else {
+                tally.look_at(&judge, read, memory);
             }
         }
-        tally
-    };
-    let tallies: Vec<Tally> = std::thread::scope(|scope| {
-        let helpers: Vec<_> = (1..config.jobs.max(1)).map(|_| scope.spawn(work)).collect();
-        let mine = work();
-        let theirs =
-            helpers.into_iter().map(|helper| helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        std::iter::once(mine).chain(theirs).collect()
     });
     let mut all = Tally::default();
-    for tally in tallies {
+    for (tally, _) in found {
         all.add(tally);
     }
     all.report(history)

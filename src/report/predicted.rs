@@ -290,18 +290,14 @@ impl Story<'_> {
 
     /// The steps of a diagram that shows so many locks of each access.
     fn shown(&self, most_locks: usize) -> Vec<At> {
-        let mut shown = self.accesses();
-        for at in self.accesses() {
+        let accesses = self.prediction.steps.all();
+        let mut shown = accesses.to_vec();
+        for at in accesses {
             for acquire in self.history.held(at).into_iter().rev().take(most_locks) {
                 shown.extend([acquire, self.history.step(acquire).link].into_iter().filter(|&at| at != NONE));
             }
         }
         shown
-    }
-
-    fn accesses(&self) -> Vec<At> {
-        let Steps { first, culprit, culprit_too, second } = self.prediction.steps;
-        vec![first, culprit, culprit_too, second]
     }
 
     fn what(&mut self, at: At, finding: &Finding) -> String {
@@ -344,7 +340,7 @@ impl Story<'_> {
     /// Whether all that is read on the way to the last access is what was read in the run.
     fn reads_are_the_same(&self) -> bool {
         let Order { from, steps } = &self.prediction.order;
-        let accesses = self.accesses();
+        let accesses = self.prediction.steps.all();
         let mut written = FxHashMap::default();
         steps.iter().all(|&at| {
             let Step { op, object, link, .. } = *self.history.step(at);

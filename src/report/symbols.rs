@@ -59,6 +59,12 @@ impl Symbols {
         self.expected.insert(path.to_owned(), build_id.to_owned());
     }
 
+    /// The same, when nothing is known yet of where modules lie. What was read from files stays known.
+    #[must_use]
+    pub fn without_modules(self) -> Symbols {
+        Symbols { modules: ModuleMap::default(), ..self }
+    }
+
     /// Takes `map` as the newer memory map of the same process.
     pub fn replace_modules(&mut self, map: &str) {
         self.modules.replace(map);
@@ -138,12 +144,13 @@ impl Symbols {
         self.ask(&place, Image::text)?
     }
 
-    /// Whether the call that returns to `pc` names its target: a call by displacement. What cannot be read is not known to.
+    /// Whether the call that returns to `pc` names its target: a call by displacement. What cannot be read is not known to. That is no name, so it is
+    /// told without `symbolize` too.
     pub fn is_direct_call(&mut self, pc: u64) -> bool {
         const CALL: u8 = 0xE8;
         const LENGTH: u64 = 5;
         let Some(place) = pc.checked_sub(LENGTH).and_then(|call| self.place(call)) else { return false };
-        self.ask(&place, Image::byte).flatten() == Some(CALL)
+        self.look_into(&place, Image::byte).flatten() == Some(CALL)
     }
 
     fn function_symbol(&mut self, place: &Place) -> Option<Symbol> {
@@ -156,18 +163,23 @@ impl Symbols {
     }
 
     fn image(&mut self, place: &Place) -> Option<&Image> {
-        let Symbols { images, debug_path, enabled, expected, .. } = self;
+        let Symbols { images, debug_path, expected, .. } = self;
         let open = || {
             let path = &*place.module;
             let is_expected = |id: &String| image::build_id(Path::new(path)).as_ref() == Some(id);
-            let is_readable = *enabled && !path.ends_with(DELETED) && expected.get(path).is_none_or(is_expected);
+            let is_readable = !path.ends_with(DELETED) && expected.get(path).is_none_or(is_expected);
             is_readable.then(|| guarded(|| Image::open(Path::new(path), debug_path)).flatten()).flatten()
         };
         images.entry((Arc::clone(&place.module), place.inode)).or_insert_with(open).as_ref()
     }
 
-    /// Asks the image of a place's module about the file's own address of that place.
+    /// Asks for names, if they are wanted.
     fn ask<T>(&mut self, place: &Place, question: impl FnOnce(&Image, u64) -> T) -> Option<T> {
+        if self.enabled { self.look_into(place, question) } else { None }
+    }
+
+    /// Asks the image of a place's module about the file's own address of that place.
+    fn look_into<T>(&mut self, place: &Place, question: impl FnOnce(&Image, u64) -> T) -> Option<T> {
         let image = self.image(place)?;
         let answer = guarded(|| question(image, place.offset.wrapping_add(image.first_address())));
         if answer.is_none() {
@@ -241,5 +253,17 @@ mod tests {
         let frames = symbols.frames(here);
         assert_eq!((frames[0].function.as_ref(), frames[0].line), (None, None));
         assert!(!frames[0].module.is_empty());
+        assert!(symbols.images.is_empty());
+    }
+
+    #[test]
+    fn calls_are_told_apart_without_symbolize() {
+        let here = calls_are_told_apart_without_symbolize as *const () as u64;
+        let direct = |symbolize| {
+            let mut symbols = Symbols::new(&Options { symbolize, ..Options::default() }, ModuleMap::of_this_process());
+            (here..here + 0x200).filter(|&pc| symbols.is_direct_call(pc)).collect::<Vec<u64>>()
+        };
+        assert!(!direct(true).is_empty());
+        assert_eq!(direct(false), direct(true));
     }
 }

@@ -10,6 +10,11 @@ use std::path::Path;
 
 /// Writes the trace of a process whose events came in this order, `chunk` of a thread at a time. They are numbered here.
 pub fn write(directory: &Path, events: &[(ThreadId, Event)], chunk: usize) {
+    write_with_modules(directory, "", events, chunk);
+}
+
+/// The same, with the memory map of the process.
+pub fn write_with_modules(directory: &Path, maps: &str, events: &[(ThreadId, Event)], chunk: usize) {
     std::fs::create_dir_all(directory).unwrap();
     let meta = Meta {
         trace_id: 0x1234,
@@ -20,6 +25,7 @@ pub fn write(directory: &Path, events: &[(ThreadId, Event)], chunk: usize) {
         ..Meta::default()
     };
     let mut writer = Writer::create(directory, &meta, Rules { all: true, exclude: None }, Limits::default()).unwrap();
+    writer.modules(0, maps);
     for (thread, events) in streams(events) {
         let mut late = LateFrames::new();
         for (serial, events) in (0..).zip(events.chunks(chunk)) {

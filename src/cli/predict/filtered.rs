@@ -11,7 +11,7 @@ pub fn text(filtered: &[Filtered], history: &History, names: &mut Names) -> Stri
     let mut text =
         format!("{} ruled out by what is read on the way{end}\n", counted(filtered.len() as u64, "candidate"));
     for Filtered { steps, reason, .. } in filtered {
-        let mut all = vec![steps.first, steps.culprit, steps.culprit_too, steps.second];
+        let mut all = steps.all().to_vec();
         all.dedup();
         let told: Vec<String> = all.into_iter().map(|at| told(at, history, names)).collect();
         // Writing to a string cannot fail.

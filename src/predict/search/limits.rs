@@ -42,43 +42,45 @@ impl Limits {
 
     /// Lets every thread go on until it holds no lock, and whoever is needed for that.
     fn extend(&mut self, history: &History, goal: &Goal, from: At) {
+        let most: Vec<usize> = (0..history.lanes.len()).map(|lane| most(history, goal, lane)).collect();
         let mut looked_at = self.begin.clone();
-        loop {
-            let mut changed = false;
+        let mut is_settled = false;
+        while !is_settled {
+            is_settled = true;
             for (lane, steps) in history.lanes.iter().enumerate() {
-                let most = goal.without.filter(|&step| history.step(step).lane as usize == lane);
-                let most = most.map_or(steps.len(), |step| steps.partition_point(|&other| other < step));
-                let furthest = most.min(self.need[lane].max(self.begin[lane]) + MOST_EXTRA);
-                let mut limit = self.limit[lane];
-                while limit < furthest && history.step(steps[limit]).hold != Holds::NOTHING {
-                    limit += 1;
-                }
-                self.is_cut |= limit < most && limit == furthest && history.step(steps[limit]).hold != Holds::NOTHING;
-                self.limit[lane] = limit;
-                for &at in &steps[looked_at[lane].min(limit)..limit] {
-                    for before in needs(history, at).chain(seen_by(history, goal, at)).chain(holder(history, at)) {
-                        if !is_before(before, from) {
-                            let other = history.step(before).lane as usize;
-                            let bound = place(history, before) + 1;
-                            if self.limit[other] < bound
-                                && goal
-                                    .without
-                                    .is_none_or(|step| history.step(step).lane as usize != other || before < step)
-                            {
-                                self.limit[other] = bound;
-                                changed = true;
-                            }
-                        }
+                self.go_on(history, lane, most[lane]);
+                let new = &steps[looked_at[lane]..self.limit[lane]];
+                looked_at[lane] = self.limit[lane];
+                let needed = new.iter().flat_map(|&at| wants(history, goal, at));
+                for before in needed.filter(|&before| !is_before(before, from)) {
+                    let other = history.step(before).lane as usize;
+                    let bound = place(history, before) + 1;
+                    if self.limit[other] < bound && bound <= most[other] {
+                        self.limit[other] = bound;
+                        is_settled = false;
                     }
                 }
-                changed |= looked_at[lane] < limit;
-                looked_at[lane] = limit;
-            }
-            if !changed {
-                return;
             }
         }
     }
+
+    /// Lets a thread go on until it holds no lock.
+    fn go_on(&mut self, history: &History, lane: usize, most: usize) {
+        let holds_locks = |&at: &At| history.step(at).hold != Holds::NOTHING;
+        let steps = &history.lanes[lane][..most];
+        let furthest = most.min(self.need[lane] + MOST_EXTRA);
+        let limit = &mut self.limit[lane];
+        while *limit < furthest && holds_locks(&steps[*limit]) {
+            *limit += 1;
+        }
+        self.is_cut |= *limit == furthest && steps.get(*limit).is_some_and(holds_locks);
+    }
+}
+
+/// How far a thread may go at most: it stops in front of what must not happen.
+fn most(history: &History, goal: &Goal, lane: usize) -> usize {
+    let without = goal.without.filter(|&step| history.step(step).lane as usize == lane);
+    without.map_or(history.lanes[lane].len(), |step| place(history, step))
 }
 
 fn place(history: &History, at: At) -> usize {
@@ -97,6 +99,11 @@ pub(in crate::predict) fn needs(history: &History, at: At) -> impl Iterator<Item
 fn holder(history: &History, at: At) -> Option<At> {
     let step = history.step(at);
     (step.op == Op::Refused && step.link != NONE).then_some(step.link)
+}
+
+/// What a step had before it in the run, of other threads: most often it needs that again.
+fn wants(history: &History, goal: &Goal, at: At) -> impl Iterator<Item = At> {
+    needs(history, at).chain(seen_by(history, goal, at)).chain(holder(history, at))
 }
 
 /// The write that a step saw.

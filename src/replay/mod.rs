@@ -6,6 +6,8 @@
 //!
 //! | module | one idea |
 //! |---|---|
+//! | [`window`] | an order that splits a block of two critical sections |
+//! | [`synthesis`] | from an order of a run's steps to a schedule |
 //! | [`schedule`] | who does what in which turn, as a text |
 //! | [`journal`] | what the gate tells about a run |
 //! | [`run`] | one run of a program, with nothing left of it |
@@ -16,4 +18,6 @@ pub mod journal;
 pub mod minimal;
 pub mod run;
 pub mod schedule;
+pub mod synthesis;
 pub mod verdict;
+pub mod window;

@@ -1,0 +1,561 @@
+//! What a run proves: from the gate's journal and the end of the program to a verdict.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::journal::{Entry, Found, Waiting, Why};
+use super::run::{Ended, Exit};
+use super::schedule::{Place, Role, Schedule, Step};
+use crate::event::ThreadId;
+
+macro_rules! verdicts {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $meaning:literal;)*) => {
+        /// What came of a schedule.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Verdict { $($(#[$doc])* $variant,)* }
+
+        impl Verdict {
+            /// The one that proves most comes first.
+            pub const ALL: &'static [Verdict] = &[$(Verdict::$variant),*];
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                Verdict::NAMES[self as usize]
+            }
+
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Verdict::$variant => $meaning,)* }
+            }
+        }
+    };
+}
+
+verdicts! {
+    Failing = "failing", "the steps ran in the violating order, and the program failed as it never does otherwise";
+    Deadlock = "deadlock", "in the violating order, every thread waits for another one";
+    Confirmed = "confirmed", "the steps ran in the violating order; the program did not fail";
+    AlreadyObserved = "already_observed", "the recorded run had the violating order already; the program did not fail";
+    Infeasible = "infeasible", "a step of the schedule could not be taken";
+    Diverged = "diverged", "the program did something else than in the recorded run, so the violation was not reached";
+}
+
+impl Verdict {
+    /// Whether the violating order really happened.
+    #[must_use]
+    pub const fn is_reached(self) -> bool {
+        matches!(self, Verdict::Failing | Verdict::Deadlock | Verdict::Confirmed | Verdict::AlreadyObserved)
+    }
+
+    /// Whether something went wrong then.
+    #[must_use]
+    pub const fn is_failure(self) -> bool {
+        matches!(self, Verdict::Failing | Verdict::Deadlock)
+    }
+}
+
+/// A verdict, and what there is to say of it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Judgement {
+    pub verdict: Verdict,
+    /// How the program failed, which step could not be taken, what the program did instead. Empty if there is nothing to add.
+    pub detail: String,
+}
+
+/// How a program failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failure {
+    Timeout,
+    Signal(i32),
+    Code(i32),
+    /// A line on stderr.
+    Message(String),
+    /// Its output is none of those that it has otherwise.
+    Output,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Timeout => write!(f, "it did not end in time"),
+            Failure::Signal(signal) => write!(f, "it was killed by {}", signal_name(*signal)),
+            Failure::Code(code) => write!(f, "it ended with exit code {code}"),
+            Failure::Message(line) => write!(f, "it said: {line}"),
+            Failure::Output => write!(f, "its output differs from that of every ordinary run"),
+        }
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGABRT => " (SIGABRT)",
+        libc::SIGSEGV => " (SIGSEGV)",
+        libc::SIGBUS => " (SIGBUS)",
+        libc::SIGFPE => " (SIGFPE)",
+        libc::SIGILL => " (SIGILL)",
+        libc::SIGTRAP => " (SIGTRAP)",
+        libc::SIGKILL => " (SIGKILL)",
+        libc::SIGTERM => " (SIGTERM)",
+        _ => "",
+    };
+    format!("signal {signal}{name}")
+}
+
+/// What sanitizers, assertions and the C library say when something is wrong. Not all of them end the program.
+const MESSAGES: &[&str] = &[
+    "ERROR: AddressSanitizer",
+    "ERROR: LeakSanitizer",
+    "WARNING: MemorySanitizer",
+    "WARNING: ThreadSanitizer",
+    "runtime error: ",
+    "Assertion `",
+    "assertion failed",
+    "terminate called ",
+    "double free or corruption",
+    "free(): invalid",
+    "malloc(): ",
+    "corrupted size vs. prev_size",
+    "*** stack smashing detected ***",
+];
+
+/// What counts of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Looks {
+    pub exit: Exit,
+    pub message: Option<String>,
+    /// Of what it wrote.
+    pub stdout: u64,
+    pub stderr: u64,
+}
+
+impl From<&Ended> for Looks {
+    fn from(ended: &Ended) -> Looks {
+        let errors = String::from_utf8_lossy(&ended.stderr.kept);
+        let is_message = |line: &&str| MESSAGES.iter().any(|message| line.contains(message));
+        Looks {
+            exit: ended.exit,
+            message: errors.lines().find(is_message).map(|line| line.trim().to_owned()),
+            stdout: ended.stdout.digest(),
+            stderr: ended.stderr.digest(),
+        }
+    }
+}
+
+/// How the program runs when nobody steers it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Baseline {
+    /// Without any, it is expected to end with 0, and its output says nothing.
+    pub runs: Vec<Looks>,
+    /// What a program writes is no matter of its success.
+    pub ignores_output: bool,
+}
+
+impl Baseline {
+    /// How a run failed as no run of the baseline did. A program that always fails, and once does not, did not fail.
+    #[must_use]
+    pub fn failure_of(&self, looks: &Looks) -> Option<Failure> {
+        let is_new = |exit| !self.runs.iter().any(|run| run.exit == exit);
+        match looks.exit {
+            Exit::Timeout if is_new(Exit::Timeout) => return Some(Failure::Timeout),
+            Exit::Signal(signal) if is_new(looks.exit) => return Some(Failure::Signal(signal)),
+            Exit::Code(code) if code != 0 && is_new(looks.exit) => return Some(Failure::Code(code)),
+            _ => {}
+        }
+        // The rest of such a line may hold addresses and numbers.
+        if let Some(message) = looks.message.as_ref().filter(|_| self.runs.iter().all(|run| run.message.is_none())) {
+            return Some(Failure::Message(message.clone()));
+        }
+        let differs = |of: fn(&Looks) -> u64| {
+            self.steady(of).is_some_and(|usual| of(looks) != usual)
+                && self.runs.iter().any(|run| run.exit == looks.exit)
+        };
+        (differs(|run| run.stdout) || differs(|run| run.stderr)).then_some(Failure::Output)
+    }
+
+    /// What all runs have, if they agree.
+    fn steady(&self, of: fn(&Looks) -> u64) -> Option<u64> {
+        let first = self.runs.first().filter(|_| !self.ignores_output).map(of)?;
+        self.runs.iter().all(|run| of(run) == first).then_some(first)
+    }
+
+    /// What the user should know of it.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let usual = Baseline { ignores_output: true, ..Baseline::default() };
+        let failures: Vec<Failure> = self.runs.iter().filter_map(|run| usual.failure_of(run)).collect();
+        if let Some(failure) = failures.first() {
+            let (failed, all) = (failures.len(), self.runs.len());
+            remarks.push(format!(
+                "the program fails by itself, in {failed} of {all} ordinary runs ({failure}); only another failure counts"
+            ));
+        }
+        for (output, of) in [("stdout", (|run| run.stdout) as fn(&Looks) -> u64), ("stderr", |run| run.stderr)] {
+            if !self.ignores_output && !self.runs.is_empty() && self.steady(of).is_none() {
+                remarks.push(format!("{output} differs from run to run, so what it says does not count"));
+            }
+        }
+        remarks
+    }
+}
+
+/// Judges a run that was to follow a schedule. `was_observed` says that the recorded run had the violating order.
+#[must_use]
+pub fn judge(
+    schedule: &Schedule,
+    journal: &[Entry],
+    looks: &Looks,
+    baseline: &Baseline,
+    was_observed: bool,
+) -> Judgement {
+    let judgement = |verdict, detail| Judgement { verdict, detail };
+    let failure = baseline.failure_of(looks);
+    let reached = Reached::in_journal(journal);
+    if let Some(threads) = reached.is_cut().then(|| deadlock(journal)).flatten() {
+        return judgement(Verdict::Deadlock, waiting(threads));
+    }
+    if reached.is_violation(schedule.has(Role::CulpritToo)) {
+        return match failure {
+            Some(failure) => judgement(Verdict::Failing, failure.to_string()),
+            None if was_observed => judgement(Verdict::AlreadyObserved, String::new()),
+            None => judgement(Verdict::Confirmed, String::new()),
+        };
+    }
+    let obstacle = journal.iter().find_map(|entry| obstacle(entry, schedule));
+    let (verdict, mut detail) = obstacle.unwrap_or_else(|| {
+        let detail = if journal.iter().any(|entry| matches!(entry, Entry::Steered { .. })) {
+            reached.missing(schedule)
+        } else {
+            format!("no process of '{}' with this build id created a thread", schedule.program.name)
+        };
+        (Verdict::Diverged, detail)
+    });
+    if let Some(failure) = failure {
+        detail = format!("{detail}; {failure}, but not for this violation");
+    }
+    judgement(verdict, detail)
+}
+
+/// Bytes of memory, or a lock.
+#[derive(Clone, Copy)]
+struct Object {
+    address: u64,
+    size: u64,
+}
+
+impl Object {
+    fn overlaps(self, other: Object) -> bool {
+        let end = |object: Object| object.address.saturating_add(object.size.max(1));
+        self.address < end(other) && other.address < end(self)
+    }
+}
+
+/// The steps with a role, as they came.
+#[derive(Default)]
+struct Reached(Vec<(Role, Object)>);
+
+impl Reached {
+    fn in_journal(journal: &[Entry]) -> Reached {
+        let role = |entry: &Entry| match *entry {
+            Entry::Role { role, object, size, .. } => Some((role, Object { address: object, size })),
+            _ => None,
+        };
+        Reached(journal.iter().filter_map(role).collect())
+    }
+
+    /// When a role was played, and on what.
+    fn at(&self, role: Role) -> Option<(usize, Object)> {
+        let (index, (_, object)) = self.0.iter().enumerate().find(|(_, (played, _))| *played == role)?;
+        Some((index, *object))
+    }
+
+    /// Whether the culprit came after the first: from here on the program is in a state that it was not in before.
+    fn is_cut(&self) -> bool {
+        matches!((self.at(Role::First), self.at(Role::Culprit)), (Some((first, _)), Some((culprit, _))) if first < culprit)
+    }
+
+    fn is_violation(&self, has_two_variables: bool) -> bool {
+        let (Some(first), Some(culprit), Some(second)) =
+            (self.at(Role::First), self.at(Role::Culprit), self.at(Role::Second))
+        else {
+            return false;
+        };
+        let too = if has_two_variables { self.at(Role::CulpritToo) } else { Some(culprit) };
+        let Some(too) = too else { return false };
+        let is_between = |step: (usize, Object)| first.0 < step.0 && step.0 < second.0;
+        is_between(culprit) && is_between(too) && first.1.overlaps(culprit.1) && too.1.overlaps(second.1)
+    }
+
+    /// Which step did not come, if no other reason is known.
+    fn missing(&self, schedule: &Schedule) -> String {
+        let all = schedule.roles();
+        match all.iter().find(|(role, ..)| self.at(*role).is_none()) {
+            Some((_, thread, place)) => format!("{} did not come before the program ended", step(*thread, place)),
+            None => "the steps ran on other objects, or in another order".to_owned(),
+        }
+    }
+}
+
+impl Schedule {
+    fn has(&self, role: Role) -> bool {
+        self.turns.iter().flat_map(|turn| &turn.steps).any(|step| step.role == Some(role))
+    }
+
+    /// The steps that the violation is about, in its order.
+    #[must_use]
+    pub fn roles(&self) -> Vec<(Role, ThreadId, &Place)> {
+        let in_turn = |step: &Step| Some((step.role?, self.places.get(step.place as usize)?));
+        self.turns
+            .iter()
+            .flat_map(|turn| turn.steps.iter().filter_map(in_turn).map(|(role, place)| (role, turn.thread, place)))
+            .collect()
+    }
+
+    fn told(&self, number: u32) -> String {
+        self.places.get(number as usize).map_or_else(|| format!("place {number}"), Place::told)
+    }
+}
+
+impl Place {
+    /// For the middle of a sentence.
+    #[must_use]
+    pub fn told(&self) -> String {
+        if self.name.is_empty() { self.act.word().to_owned() } else { format!("{} at {}", self.act.word(), self.name) }
+    }
+}
+
+/// A step of a thread, for the middle of a sentence.
+#[must_use]
+pub fn step(thread: ThreadId, place: &Place) -> String {
+    format!("T{thread}: {}", place.told())
+}
+
+fn found(found: &Found) -> String {
+    if found.module.is_empty() {
+        format!("{} at {:#x}", found.act.word(), found.offset)
+    } else {
+        format!("{} at {}+{:#x}", found.act.word(), found.module, found.offset)
+    }
+}
+
+/// Why a run did not come to its violation, as far as this entry knows.
+fn obstacle(entry: &Entry, schedule: &Schedule) -> Option<(Verdict, String)> {
+    match entry {
+        Entry::Difference { thread, turn, expected, found: did } => {
+            let expected = expected.map_or_else(|| "nothing more".to_owned(), |place| schedule.told(place));
+            Some((Verdict::Diverged, format!("turn {turn}, T{thread}: expected {expected}, found {}", found(did))))
+        }
+        Entry::Skipped { turn, thread, expected, why } => {
+            let (verdict, why) = match why {
+                Why::Blocked => (Verdict::Infeasible, "it waits for a lock or for another thread"),
+                Why::Late => (Verdict::Infeasible, "it did not come there in time"),
+                Why::Ended => (Verdict::Diverged, "it ended before"),
+                Why::Unborn => (Verdict::Diverged, "it was never created"),
+            };
+            Some((verdict, format!("turn {turn}, T{thread}: {} could not be: {why}", schedule.told(*expected))))
+        }
+        Entry::Deadlock { threads } => Some((Verdict::Infeasible, waiting(threads))),
+        Entry::Steered { .. } | Entry::Role { .. } | Entry::Free { .. } => None,
+    }
+}
+
+fn deadlock(journal: &[Entry]) -> Option<&[Waiting]> {
+    journal.iter().find_map(|entry| match entry {
+        Entry::Deadlock { threads } => Some(&threads[..]),
+        _ => None,
+    })
+}
+
+fn waiting(threads: &[Waiting]) -> String {
+    let one = |waiting: &Waiting| format!("T{} waits: {}", waiting.thread, found(&waiting.at));
+    threads.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::replay::journal::Figures;
+    use crate::replay::schedule::Act;
+
+    fn schedule() -> Schedule {
+        "avmon schedule 1
+program teller - 0
+module 0 teller -
+place 0 0+10 lock balance teller.c:15
+place 1 0+20 write balance teller.c:17
+turn 1 0!first
+turn 2 0!culprit
+turn 1 1 0!second
+"
+        .parse()
+        .unwrap()
+    }
+
+    fn role(role: Role, object: u64) -> Entry {
+        Entry::Role { role, thread: 1, object, size: 4, turn: 0 }
+    }
+
+    fn reached() -> Vec<Entry> {
+        vec![
+            Entry::Steered { pid: 1 },
+            role(Role::First, 100),
+            role(Role::Culprit, 102),
+            role(Role::Second, 100),
+            Entry::Free { turn: 3, figures: Figures::default() },
+        ]
+    }
+
+    fn looks(exit: Exit) -> Looks {
+        Looks { exit, message: None, stdout: 1, stderr: 2 }
+    }
+
+    const PASSED: Exit = Exit::Code(0);
+
+    fn baseline() -> Baseline {
+        Baseline { runs: vec![looks(PASSED); 3], ignores_output: false }
+    }
+
+    fn judged(journal: &[Entry], exit: Exit) -> Judgement {
+        judge(&schedule(), journal, &looks(exit), &baseline(), false)
+    }
+
+    #[test]
+    fn the_steps_in_their_order_confirm() {
+        assert_eq!(judged(&reached(), PASSED), Judgement { verdict: Verdict::Confirmed, detail: String::new() });
+        let seen = judge(&schedule(), &reached(), &looks(PASSED), &baseline(), true);
+        assert_eq!(seen.verdict, Verdict::AlreadyObserved);
+    }
+
+    #[test]
+    fn a_failure_that_the_baseline_has_not_makes_it_failing() {
+        let failed = |exit| judged(&reached(), exit).detail;
+        assert_eq!(failed(Exit::Code(3)), "it ended with exit code 3");
+        assert_eq!(failed(Exit::Signal(libc::SIGABRT)), "it was killed by signal 6 (SIGABRT)");
+        assert_eq!(failed(Exit::Timeout), "it did not end in time");
+        let other = Looks { stdout: 9, ..looks(PASSED) };
+        let judged = judge(&schedule(), &reached(), &other, &baseline(), true);
+        assert_eq!(
+            (judged.verdict, &*judged.detail),
+            (Verdict::Failing, "its output differs from that of every ordinary run")
+        );
+        let other = Looks { message: Some("a.c:1: Assertion `x' failed".into()), ..looks(PASSED) };
+        assert!(judge(&schedule(), &reached(), &other, &baseline(), false).detail.contains("Assertion `x'"));
+    }
+
+    #[test]
+    fn only_another_failure_counts_where_the_program_fails_by_itself() {
+        let baseline = Baseline { runs: vec![looks(Exit::Code(1)), looks(PASSED)], ignores_output: false };
+        assert_eq!(baseline.failure_of(&looks(Exit::Code(1))), None);
+        assert_eq!(baseline.failure_of(&looks(Exit::Code(2))), Some(Failure::Code(2)));
+        assert_eq!(
+            baseline.remarks(),
+            [
+                "the program fails by itself, in 1 of 2 ordinary runs (it ended with exit code 1); only another failure counts"
+            ]
+        );
+        let always = Baseline { runs: vec![looks(Exit::Signal(11)); 3], ignores_output: false };
+        assert_eq!(always.failure_of(&looks(PASSED)), None, "it passed for once");
+    }
+
+    #[test]
+    fn an_output_that_differs_by_itself_does_not_count() {
+        let mut baseline = baseline();
+        baseline.runs[1].stdout = 7;
+        let other = Looks { stdout: 9, ..looks(PASSED) };
+        assert_eq!(baseline.failure_of(&other), None);
+        assert_eq!(baseline.remarks(), ["stdout differs from run to run, so what it says does not count"]);
+        assert_eq!(baseline.failure_of(&Looks { stderr: 9, ..other.clone() }), Some(Failure::Output));
+        let ignoring = Baseline { ignores_output: true, ..self::baseline() };
+        assert_eq!((ignoring.failure_of(&other), ignoring.remarks().len()), (None, 0));
+    }
+
+    #[test]
+    fn without_a_baseline_a_program_is_expected_to_pass() {
+        let none = Baseline::default();
+        assert_eq!(none.failure_of(&looks(PASSED)), None);
+        assert_eq!(none.failure_of(&looks(Exit::Code(1))), Some(Failure::Code(1)));
+        assert!(none.remarks().is_empty());
+    }
+
+    #[test]
+    fn other_orders_and_other_objects_confirm_nothing() {
+        let mut swapped = reached();
+        swapped.swap(2, 3);
+        assert_eq!(judged(&swapped, PASSED).verdict, Verdict::Diverged);
+        let mut elsewhere = reached();
+        elsewhere[2] = role(Role::Culprit, 104);
+        let judged = judged(&elsewhere, Exit::Code(1));
+        assert_eq!(judged.verdict, Verdict::Diverged);
+        assert!(
+            judged.detail.contains("other objects") && judged.detail.contains("not for this violation"),
+            "{judged:?}"
+        );
+    }
+
+    #[test]
+    fn of_two_variables_both_accesses_of_the_culprit_are_asked_for() {
+        let text = schedule().to_string().replace("turn 2 0!culprit", "turn 2 0!culprit_too 0!culprit");
+        let two: Schedule = text.parse().unwrap();
+        let verdict = |journal: &[Entry]| judge(&two, journal, &looks(PASSED), &baseline(), false).verdict;
+        assert_eq!(verdict(&reached()), Verdict::Diverged);
+        let mut both = reached();
+        both[3] = role(Role::Second, 200);
+        both.insert(2, role(Role::CulpritToo, 200));
+        assert_eq!(verdict(&both), Verdict::Confirmed);
+    }
+
+    #[test]
+    fn a_step_that_cannot_be_taken_is_named() {
+        let skipped = |why| vec![Entry::Steered { pid: 1 }, Entry::Skipped { turn: 1, thread: 2, expected: 0, why }];
+        let judged = self::judged(&skipped(Why::Blocked), PASSED);
+        assert_eq!(judged.verdict, Verdict::Infeasible);
+        assert_eq!(
+            judged.detail,
+            "turn 1, T2: lock at balance teller.c:15 could not be: it waits for a lock or for another thread"
+        );
+        assert_eq!(self::judged(&skipped(Why::Ended), PASSED).verdict, Verdict::Diverged);
+    }
+
+    #[test]
+    fn the_first_difference_is_told_with_what_was_expected() {
+        let did = Found { act: Act::Read, module: "teller".into(), offset: 0x44 };
+        let mut journal = reached();
+        journal.insert(1, Entry::Difference { thread: 2, turn: 0, expected: Some(1), found: did });
+        assert_eq!(judged(&journal, PASSED).verdict, Verdict::Confirmed, "it found its way back");
+        journal.truncate(3);
+        assert_eq!(
+            judged(&journal, PASSED).detail,
+            "turn 0, T2: expected write at balance teller.c:17, found read at teller+0x44"
+        );
+    }
+
+    #[test]
+    fn a_deadlock_counts_once_the_culprit_is_in() {
+        let at = Found { act: Act::Lock, module: "teller".into(), offset: 0x10 };
+        let stuck = Entry::Deadlock { threads: vec![Waiting { thread: 1, at, object: 5 }] };
+        let mut journal = reached();
+        journal.truncate(3);
+        journal.push(stuck.clone());
+        let judged = self::judged(&journal, Exit::Timeout);
+        assert_eq!((judged.verdict, &*judged.detail), (Verdict::Deadlock, "T1 waits: lock at teller+0x10"));
+        assert_eq!(self::judged(&[stuck], PASSED).verdict, Verdict::Infeasible);
+    }
+
+    #[test]
+    fn a_program_that_is_not_steered_is_said_to() {
+        let judged = self::judged(&[], PASSED);
+        assert_eq!(judged.verdict, Verdict::Diverged);
+        assert!(judged.detail.contains("no process of 'teller'"), "{judged:?}");
+        let judged = self::judged(&[Entry::Steered { pid: 1 }], PASSED);
+        assert_eq!(judged.detail, "T1: lock at balance teller.c:15 did not come before the program ended");
+    }
+
+    #[test]
+    fn names_in_files_are_the_ones_of_the_table() {
+        let written = |verdict| serde_json::to_value(verdict).unwrap().as_str().unwrap().to_owned();
+        assert!(Verdict::ALL.iter().map(written).eq(Verdict::NAMES.iter().copied()));
+    }
+}

@@ -50,6 +50,7 @@ struct avmon_tls {
     uint64_t stack;     /* the lowest address of the thread's stack, if the recording was told of it */
     uint64_t told_time; /* by the processor's clock, when the recording was last told the time */
     void *fiber;        /* the fiber that runs on this thread, if the program uses fibers */
+    void *seat;         /* what the thread waits on in a steered run */
 } __attribute__((aligned(64)));
 
 /* One event, and a chunk of them: src/event.rs and src/runtime/chunk.rs. */
@@ -68,7 +69,8 @@ struct avmon_chunk {
     struct avmon_event events[AVMON_CHUNK_EVENTS];
 };
 
-/* 1: everything that the program does is recorded, 2: with values. 0: only what the monitor needs. */
+/* 1: everything that the program does is recorded, 2: with values. 0: only what the monitor needs. 3: the run is steered. */
+enum { AVMON_STEERED = 3 };
 extern uint32_t avmon_recording __attribute__((visibility("hidden")));
 
 /* The bits of the gate that are the stack pointer of the hook at work. */
@@ -129,7 +131,7 @@ AVMON_PRIVATE void avmon_volatile_write(uintptr_t address, uintptr_t pc);
 AVMON_PRIVATE void avmon_thread_begin(void *record);
 AVMON_PRIVATE int avmon_wait_begin(void *lock, uintptr_t pc);
 AVMON_PRIVATE void avmon_wait_end(void *condition, void *lock, int woken, int held, uintptr_t pc);
-AVMON_PRIVATE uint64_t avmon_join_begin(uintptr_t thread);
+AVMON_PRIVATE uint64_t avmon_join_begin(uintptr_t thread, uintptr_t pc);
 AVMON_PRIVATE void avmon_join_end(uint64_t id, uintptr_t pc);
 AVMON_PRIVATE void avmon_cancel_begin(uintptr_t thread, uintptr_t pc);
 AVMON_PRIVATE void avmon_signal(const void *object, uintptr_t pc);
@@ -138,6 +140,11 @@ AVMON_PRIVATE void avmon_refused(const void *object, uintptr_t pc);
 AVMON_PRIVATE void avmon_after_read(int descriptor);
 AVMON_PRIVATE void avmon_after_signal_wait(int signal);
 AVMON_PRIVATE void avmon_resolve(void);
+AVMON_PRIVATE uint32_t *avmon_steered_begin(void *condition, void *lock, int endless, uintptr_t pc);
+AVMON_PRIVATE int avmon_steered_is_asleep(void);
+AVMON_PRIVATE int avmon_steered_end(void *condition, void *lock, int woken, uintptr_t pc);
+AVMON_PRIVATE void avmon_steered_cancelled(void *lock);
+AVMON_PRIVATE int avmon_steered_semaphore(void *semaphore, uintptr_t pc);
 
 /* Only start routine and argument are read here; the rest of the registry's entry is Rust's. */
 struct avmon_start {

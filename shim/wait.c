@@ -7,15 +7,18 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Any version of the symbol will do. */
 #define ANY ""
@@ -87,11 +90,70 @@ static void wait_cancelled(void *argument) {
 /* A wait until no time at all is refused before it begins. */
 static int is_time(const struct timespec *until) { return until->tv_nsec >= 0 && until->tv_nsec < 1000000000; }
 
+/* A word of glibc's condition variable, which is part of its ABI: static initialisers write it. */
+enum { CONDITION_FLAGS = 9, IS_SHARED = 1, IS_MONOTONIC = 2 };
+
+static uint32_t flags_of(const void *condition) { return ((const uint32_t *)condition)[CONDITION_FLAGS]; }
+
+static clockid_t clock_of(const pthread_cond_t *condition) {
+    return flags_of(condition) & IS_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+}
+
+static int has_passed(clockid_t clock, const struct timespec *until) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return now.tv_sec != until->tv_sec ? now.tv_sec > until->tv_sec : now.tv_nsec >= until->tv_nsec;
+}
+
+static void steered_wait_cancelled(void *lock) { avmon_steered_cancelled(lock); }
+
+/* Only here can the thread be cancelled: all the rest holds what others wait for. */
+static void nap(uint32_t *word, uint32_t seen) {
+    const struct timespec moment = {0, 20 * 1000 * 1000};
+    int type;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+    syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, &moment, NULL, 0);
+    pthread_setcanceltype(type, NULL);
+}
+
+/*
+ * In a steered run a thread waits at the gate and not in the kernel, so that when it takes its lock again is decided there. 1: it was
+ * signalled, 0: the time is over, -1: it must wait in the usual way (a condition that other processes use too, a lock that is not its own).
+ */
+static int steered_wait(void *condition, void *lock, clockid_t clock, const struct timespec *until, uintptr_t pc) {
+    if (flags_of(condition) & IS_SHARED)
+        return -1;
+    uint32_t *word = avmon_steered_begin(condition, lock, until == NULL, pc);
+    if (word == NULL)
+        return -1;
+    int woken = 1;
+    pthread_cleanup_push(steered_wait_cancelled, lock);
+    for (;;) {
+        uint32_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+        if (!avmon_steered_is_asleep())
+            break;
+        if (until != NULL && has_passed(clock, until)) {
+            woken = 0;
+            break;
+        }
+        nap(word, seen);
+    }
+    pthread_cleanup_pop(0);
+    return woken;
+}
+
 /*
  * The lock is given back and taken again inside the call, unless the wait is refused: then nothing happened. A robust
  * mutex that became unrecoverable meanwhile is not taken again.
  */
-#define WAIT(condition, lock, pc, allowed, timed_out, call)                                                           \
+#define WAIT(condition, lock, pc, allowed, clock, until, timed_out, call)                                             \
+    if (AVMON_UNLIKELY(avmon_recording == AVMON_STEERED) && (allowed)) {                                              \
+        int woken = steered_wait((condition), (lock), (clock), (until), (pc));                                        \
+        if (woken >= 0) {                                                                                             \
+            int taken = avmon_steered_end((condition), (lock), woken, (pc));                                          \
+            return taken == 0 && !woken ? (timed_out) : taken;                                                        \
+        }                                                                                                             \
+    }                                                                                                                 \
     struct wait wait = {(condition), (lock), (pc), (allowed) && avmon_wait_begin((lock), (pc))};                      \
     int result;                                                                                                       \
     pthread_cleanup_push(wait_cancelled, &wait);                                                                      \
@@ -102,32 +164,32 @@ static int is_time(const struct timespec *until) { return until->tv_nsec >= 0 &&
     return result
 
 AVMON_PRIVATE int avmon_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, uintptr_t pc) {
-    WAIT(c, m, pc, 1, ETIMEDOUT, REAL(pthread_cond_wait)(c, m));
+    WAIT(c, m, pc, 1, CLOCK_REALTIME, NULL, ETIMEDOUT, REAL(pthread_cond_wait)(c, m));
 }
 
 AVMON_PRIVATE int avmon_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until,
                                                uintptr_t pc) {
-    WAIT(c, m, pc, is_time(until), ETIMEDOUT, REAL(pthread_cond_timedwait)(c, m, until));
+    WAIT(c, m, pc, is_time(until), clock_of(c), until, ETIMEDOUT, REAL(pthread_cond_timedwait)(c, m, until));
 }
 
 AVMON_PRIVATE int avmon_pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
                                                const struct timespec *until, uintptr_t pc) {
     int allowed = is_time(until) && (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC);
-    WAIT(c, m, pc, allowed, ETIMEDOUT, REAL(pthread_cond_clockwait)(c, m, clock, until));
+    WAIT(c, m, pc, allowed, clock, until, ETIMEDOUT, REAL(pthread_cond_clockwait)(c, m, clock, until));
 }
 
 /* C11 has no code for an unrecoverable mutex, and no such mutex. */
 AVMON_PRIVATE int avmon_cnd_wait(cnd_t *c, mtx_t *m, uintptr_t pc) {
-    WAIT(c, m, pc, 1, thrd_timedout, REAL(cnd_wait)(c, m));
+    WAIT(c, m, pc, 1, CLOCK_REALTIME, NULL, thrd_timedout, REAL(cnd_wait)(c, m));
 }
 
 AVMON_PRIVATE int avmon_cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec *until, uintptr_t pc) {
-    WAIT(c, m, pc, is_time(until), thrd_timedout, REAL(cnd_timedwait)(c, m, until));
+    WAIT(c, m, pc, is_time(until), CLOCK_REALTIME, until, thrd_timedout, REAL(cnd_timedwait)(c, m, until));
 }
 
 /* The id must be asked for before the join: afterwards the pthread_t may already belong to a new thread. */
 #define JOIN(thread, pc, call)                                                                                        \
-    uint64_t id = avmon_join_begin((uintptr_t)(thread));                                                              \
+    uint64_t id = avmon_join_begin((uintptr_t)(thread), (pc));                                                              \
     int result = (call);                                                                                              \
     if (result == 0)                                                                                                  \
         avmon_join_end(id, (pc));                                                                                     \
@@ -157,22 +219,23 @@ AVMON_PRIVATE int avmon_pthread_cancel(pthread_t thread, uintptr_t pc) {
     return REAL(pthread_cancel)(thread);
 }
 
-#define SEMAPHORE_WAIT(semaphore, pc, call)                                                                           \
-    int result = (call);                                                                                              \
+#define SEMAPHORE_WAIT(semaphore, pc, endless, call)                                                                  \
+    int steered = AVMON_UNLIKELY(avmon_recording == AVMON_STEERED) && (endless);                                      \
+    int result = steered && avmon_steered_semaphore((semaphore), (pc)) ? 0 : (call);                                  \
     if (result == 0)                                                                                                  \
         avmon_await((semaphore), (pc));                                                                               \
     else if (errno == ETIMEDOUT)                                                                                      \
         avmon_refused((semaphore), (pc));                                                                             \
     return result
 
-AVMON_PRIVATE int avmon_sem_wait(sem_t *s, uintptr_t pc) { SEMAPHORE_WAIT(s, pc, REAL(sem_wait)(s)); }
+AVMON_PRIVATE int avmon_sem_wait(sem_t *s, uintptr_t pc) { SEMAPHORE_WAIT(s, pc, 1, REAL(sem_wait)(s)); }
 
 AVMON_PRIVATE int avmon_sem_timedwait(sem_t *s, const struct timespec *until, uintptr_t pc) {
-    SEMAPHORE_WAIT(s, pc, REAL(sem_timedwait)(s, until));
+    SEMAPHORE_WAIT(s, pc, 0, REAL(sem_timedwait)(s, until));
 }
 
 AVMON_PRIVATE int avmon_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until, uintptr_t pc) {
-    SEMAPHORE_WAIT(s, pc, REAL(sem_clockwait)(s, clock, until));
+    SEMAPHORE_WAIT(s, pc, 0, REAL(sem_clockwait)(s, clock, until));
 }
 
 /* Nothing read is something too: the other end was closed. */

@@ -3,8 +3,9 @@
 
 use super::real::{self, Object};
 use crate::event::{Kind, Mode};
+use crate::replay::schedule::Act;
 use crate::runtime::record::{acquire_mutex, drop_acquire};
-use crate::runtime::{record, tls};
+use crate::runtime::{record, steering, tls};
 use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
 
 /// What an acquiring call's answer means. C11 functions have codes of their own.
@@ -43,6 +44,7 @@ fn not_simply_acquired(result: c_int, codes: Codes, lock: Object, mode: Mode, pc
 macro_rules! acquires {
     ($($name:ident($($argument:ident: $type:ty),*), $mode:ident, $codes:ident;)*) => {
         $(pub unsafe extern "C" fn $name(lock: Object $(, $argument: $type)*, pc: u64) -> c_int {
+            steering::before(Act::Lock, lock.addr() as u64, pc);
             // SAFETY: the program's own call.
             let result = unsafe { real::$name()(lock $(, $argument)*) };
             acquired(result, Codes::$codes, lock, Mode::$mode, pc)
@@ -50,10 +52,39 @@ macro_rules! acquires {
     };
 }
 
+type Take = unsafe extern "C" fn(Object) -> c_int;
+
+/// Takes a lock that may have to be waited for. In a steered run it is tried, so that the waiting is done at the gate.
+#[inline(always)]
+unsafe fn taken(lock: Object, pc: u64, take: Take, attempt: Take, codes: Codes) -> c_int {
+    if steering::is_on() {
+        // SAFETY: as the caller promises.
+        return unsafe { taken_in_turn(lock, pc, take, attempt, codes) };
+    }
+    // SAFETY: the program's own call.
+    unsafe { take(lock) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn taken_in_turn(lock: Object, pc: u64, take: Take, attempt: Take, codes: Codes) -> c_int {
+    let busy = match codes {
+        Codes::Posix => EBUSY,
+        Codes::C11 => THRD_BUSY,
+    };
+    let attempt = || {
+        // SAFETY: the program's own lock.
+        let result = unsafe { attempt(lock) };
+        (result != busy).then_some(result)
+    };
+    // SAFETY: the program's own call.
+    steering::take(Act::Lock, lock.addr() as u64, pc, attempt, || unsafe { take(lock) })
+}
+
 /// The one that programs call most.
 pub unsafe extern "C" fn pthread_mutex_lock(lock: Object, pc: u64) -> c_int {
     // SAFETY: the program's own call.
-    let result = unsafe { real::pthread_mutex_lock()(lock) };
+    let result = unsafe { taken(lock, pc, real::pthread_mutex_lock(), real::pthread_mutex_trylock(), Codes::Posix) };
     if result == 0 {
         acquire_mutex(lock.addr() as u64, pc);
     } else {
@@ -62,21 +93,34 @@ pub unsafe extern "C" fn pthread_mutex_lock(lock: Object, pc: u64) -> c_int {
     result
 }
 
+macro_rules! waits {
+    ($($name:ident by $attempt:ident, $mode:ident, $codes:ident;)*) => {
+        $(pub unsafe extern "C" fn $name(lock: Object, pc: u64) -> c_int {
+            // SAFETY: the program's own call.
+            let result = unsafe { taken(lock, pc, real::$name(), real::$attempt(), Codes::$codes) };
+            acquired(result, Codes::$codes, lock, Mode::$mode, pc)
+        })*
+    };
+}
+
+waits! {
+    pthread_rwlock_rdlock by pthread_rwlock_tryrdlock, Shared, Posix;
+    pthread_rwlock_wrlock by pthread_rwlock_trywrlock, Exclusive, Posix;
+    pthread_spin_lock by pthread_spin_trylock, Exclusive, Posix;
+    mtx_lock by mtx_trylock, Exclusive, C11;
+}
+
 acquires! {
     pthread_mutex_trylock(), Exclusive, Posix;
     pthread_mutex_timedlock(until: *const timespec), Exclusive, Posix;
     pthread_mutex_clocklock(clock: clockid_t, until: *const timespec), Exclusive, Posix;
-    pthread_rwlock_rdlock(), Shared, Posix;
-    pthread_rwlock_wrlock(), Exclusive, Posix;
     pthread_rwlock_tryrdlock(), Shared, Posix;
     pthread_rwlock_trywrlock(), Exclusive, Posix;
     pthread_rwlock_timedrdlock(until: *const timespec), Shared, Posix;
     pthread_rwlock_timedwrlock(until: *const timespec), Exclusive, Posix;
     pthread_rwlock_clockrdlock(clock: clockid_t, until: *const timespec), Shared, Posix;
     pthread_rwlock_clockwrlock(clock: clockid_t, until: *const timespec), Exclusive, Posix;
-    pthread_spin_lock(), Exclusive, Posix;
     pthread_spin_trylock(), Exclusive, Posix;
-    mtx_lock(), Exclusive, C11;
     mtx_trylock(), Exclusive, C11;
     mtx_timedlock(until: *const timespec), Exclusive, C11;
 }
@@ -86,7 +130,9 @@ macro_rules! releases {
         $(pub unsafe extern "C" fn $name(lock: Object, pc: u64) -> c_int {
             record(Kind::Release, 0, lock.addr() as u64, pc);
             // SAFETY: the program's own call.
-            unsafe { real::$name()(lock) }
+            let result = unsafe { real::$name()(lock) };
+            steering::released(lock.addr() as u64);
+            result
         })*
     };
 }
@@ -113,7 +159,9 @@ unsafe extern "C" fn unlock_and_record(lock: Object, pc: u64) -> c_int {
         if !unlock_will_fail(lock) {
             record(Kind::Release, 0, lock.addr() as u64, pc);
         }
-        real::pthread_mutex_unlock()(lock)
+        let result = real::pthread_mutex_unlock()(lock);
+        steering::released(lock.addr() as u64);
+        result
     }
 }
 
@@ -124,7 +172,9 @@ pub unsafe extern "C" fn mtx_unlock(lock: Object, pc: u64) -> c_int {
         if !unlock_will_fail(lock) {
             record(Kind::Release, 0, lock.addr() as u64, pc);
         }
-        real::mtx_unlock()(lock)
+        let result = real::mtx_unlock()(lock);
+        steering::released(lock.addr() as u64);
+        result
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{condition, io, thread};
 use crate::event::Kind;
-use crate::runtime::{self, fiber, record};
+use crate::runtime::{self, fiber, record, steering};
 
 /// What C calls in Rust. Hidden symbols: `#[no_mangle]` would export them from the library to the program.
 macro_rules! callbacks {
@@ -35,6 +35,11 @@ callbacks! {
     "avmon_after_read" => io::after_read;
     "avmon_after_signal_wait" => io::after_signal_wait;
     "avmon_resolve" => super::resolve_from_c;
+    "avmon_steered_begin" => condition::steered_begin;
+    "avmon_steered_is_asleep" => steering::is_asleep;
+    "avmon_steered_end" => condition::steered_end;
+    "avmon_steered_cancelled" => condition::steered_cancelled;
+    "avmon_steered_semaphore" => condition::steered_semaphore;
 }
 
 extern "C" fn signal(object: u64, pc: u64) {

@@ -7,7 +7,7 @@ use crate::event::{Kind, ThreadId};
 use crate::runtime::registry::{self, Record};
 use crate::runtime::stack::Given;
 use crate::runtime::state;
-use crate::runtime::{self, process, record, tls};
+use crate::runtime::{self, process, record, steering, tls};
 use libc::{c_char, c_int, pthread_attr_t, pthread_t};
 
 /// `thrd_success` is 0 as well.
@@ -25,13 +25,14 @@ unsafe fn create(
     process::start();
     // SAFETY: the thread's own state.
     let is_ours = unsafe { (*tls::tls()).gate & tls::OURS != 0 };
-    if !state::is_running_here() || is_ours {
+    if !(state::is_running_here() || steering::is_on()) || is_ours {
         return create(None);
     }
     // SAFETY: the program's own attributes.
     let child = registry::create(routine, argument, unsafe { Given::by(attributes) });
     let id = child.id;
     record(Kind::Fork, 0, u64::from(id), pc);
+    steering::announce(id);
     let result = create(Some(child));
     if result == SUCCESS {
         // SAFETY: a successful create stored it.
@@ -39,7 +40,9 @@ unsafe fn create(
     } else {
         record(Kind::Join, 0, u64::from(id), pc);
         registry::discard(id);
+        steering::withdraw(id);
     }
+    steering::after();
     result
 }
 
@@ -89,8 +92,13 @@ pub unsafe extern "C" fn begin(record: *const Record) {
 const NOBODY: u64 = u64::MAX;
 
 /// Called by the shim before a join.
-pub extern "C" fn join_begin(pthread: pthread_t) -> u64 {
-    if state::is_running_here() { registry::find(pthread).map_or(NOBODY, u64::from) } else { NOBODY }
+pub extern "C" fn join_begin(pthread: pthread_t, pc: u64) -> u64 {
+    if !(state::is_running_here() || steering::is_on()) {
+        return NOBODY;
+    }
+    let Some(id) = registry::find(pthread) else { return NOBODY };
+    steering::join_begin(id, pc);
+    u64::from(id)
 }
 
 /// Called by the shim after a successful join. Waiting for another thread is a declared interference point.
@@ -103,7 +111,7 @@ pub extern "C" fn join_end(id: u64, pc: u64) {
 }
 
 pub unsafe extern "C" fn pthread_tryjoin_np(thread: pthread_t, value: *mut Object, pc: u64) -> c_int {
-    let id = join_begin(thread);
+    let id = join_begin(thread, pc);
     // SAFETY: the program's own call.
     let result = unsafe { real::pthread_tryjoin_np()(thread, value) };
     if result == 0 {
@@ -114,7 +122,7 @@ pub unsafe extern "C" fn pthread_tryjoin_np(thread: pthread_t, value: *mut Objec
 
 /// Called by the shim before a thread is cancelled.
 pub extern "C" fn cancel_begin(thread: pthread_t, pc: u64) {
-    if state::is_running_here()
+    if (state::is_running_here() || steering::is_on())
         && let Some(target) = registry::find(thread)
     {
         crate::runtime::record::cancel(target, pc);

@@ -7,11 +7,13 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`schedule`] | who does what in which turn, as a text |
+//! | [`gate`] | who may go on now: pure, without threads or time |
 //! | [`journal`] | what the gate tells about a run |
 //! | [`run`] | one run of a program, with nothing left of it |
 //! | [`verdict`] | what a run proves |
 //! | [`minimal`] | the same with fewer switches |
 
+pub mod gate;
 pub mod journal;
 pub mod minimal;
 pub mod run;

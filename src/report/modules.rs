@@ -86,6 +86,12 @@ impl ModuleMap {
         self.gone.drain(..surplus);
     }
 
+    /// Where the first byte of the module with this file name lies, if it is there now.
+    #[must_use]
+    pub fn base(&self, name: &str) -> Option<u64> {
+        self.live.iter().find(|mapping| file_name(&mapping.path) == name).map(|mapping| mapping.base)
+    }
+
     /// The module at `address`: the one that is there now, else the last one that was.
     #[must_use]
     pub fn find(&self, address: u64) -> Option<Place> {

@@ -21,6 +21,7 @@ pub mod signals;
 mod slabs;
 pub mod stack;
 pub mod state;
+pub mod steering;
 pub mod stripes;
 mod sync;
 mod tasks;

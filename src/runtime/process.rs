@@ -4,7 +4,7 @@ use super::pipeline::{self, Pipeline};
 use super::state::{self, ARMED_PROCESS, State};
 use super::tls::{Tls, tls};
 use super::trace_directory::Recording;
-use super::{HEAP, fiber, futex, record, registry, signals, stripes, tasks, worker};
+use super::{HEAP, fiber, futex, record, registry, signals, steering, stripes, tasks, worker};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -62,6 +62,9 @@ pub fn start() {
     // Threads that nobody saw being created (a timer's, a resolver's) may come here together.
     if state::state() != State::Armed || !state::is_armed_process() || STARTING.swap(true, Ordering::Relaxed) {
         return;
+    }
+    if steering::is_asked_for() {
+        return steering::start();
     }
     let _blocked = signals::Blocked::new();
     let options = super::options();
@@ -172,6 +175,7 @@ unsafe extern "C" fn after_fork_in_child() {
     // Before this thread may be recorded again: its chunk may be shared with the parent.
     let forgotten = record::forget_thread();
     record::stop_recording();
+    steering::leave();
     record::ignore_sync(false);
     let was = state::state();
     if was == State::Off {

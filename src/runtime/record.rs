@@ -9,7 +9,7 @@ use super::registry::{self, Record};
 use super::signals::Blocked;
 use super::state::{self, State, TORN, UNSEEN};
 use super::tls::{BUSY, IGNORE_STEP, OURS, PENDING, Tls, no_chunk, stack_pointer, tls};
-use super::{early, mapping, pipeline, stack, stripes};
+use super::{early, mapping, pipeline, stack, steering, stripes};
 use crate::event::{Event, Kind, Mode, ThreadId, stripe_of};
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering, compiler_fence};
@@ -212,6 +212,8 @@ pub(super) unsafe extern "C" fn not_recorded(t: *mut Tls, kind: Kind, object: u6
             (*t).lost = (*t).lost.saturating_add(1);
             state::LOST.fetch_add(1, Ordering::Relaxed);
         },
+        // SAFETY: the caller owns the state.
+        State::Steered => unsafe { steering::recorded(t, kind, object, pc) },
         State::Off | State::Draining | State::Dead => {}
     }
 }
@@ -328,6 +330,9 @@ pub fn end_thread() {
             hook_torn();
         }
         (*t).gate = OURS;
+        if steering::is_on() && state::is_armed_process() {
+            return steering::end(t);
+        }
         if (*t).record.is_null() || !state::is_running_here() {
             return;
         }
@@ -371,6 +376,7 @@ pub fn forget_thread() -> bool {
         (*t).written_size = 0;
         (*t).told_time = 0;
         (*t).stack = 0;
+        (*t).seat = std::ptr::null_mut();
         (*t).published = (*t).base;
         if (*t).overflow == 0 {
             (*t).low = (*t).base;
@@ -476,7 +482,7 @@ pub fn drop_acquire(lock: u64) -> bool {
 /// A release that may repeat: a second signal on one object right after the first says nothing new.
 #[inline(always)]
 pub fn signal_once(object: u64, pc: u64) {
-    if may_record() {
+    if may_record() || steering::is_on() {
         signal_once_now(object, pc);
     }
 }

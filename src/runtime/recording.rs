@@ -7,8 +7,8 @@
 
 use super::chunk::{Chunk, EVENTS};
 use super::record::{Errno, make_room, may_record, not_recorded, open_gate, put, refuse, settle, shut_gate, with_gate};
-use super::stripes;
 use super::tls::{Tls, tls};
+use super::{steering, stripes};
 use crate::event::{Event, Kind, memory};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 const OFF: u32 = 0;
 const ON: u32 = 1;
 const WITH_VALUES: u32 = 2;
+/// Nothing is recorded, but every hook is asked: see [`steering`].
+pub(super) const STEERED: u32 = 3;
 
 unsafe extern "C" {
     static avmon_recording: AtomicU32;
@@ -48,6 +50,12 @@ pub fn start_recording(values: bool) {
     unsafe { avmon_recording.store(if values { WITH_VALUES } else { ON }, Ordering::Release) };
 }
 
+/// From now on the hooks hold the program's threads.
+pub(super) fn start_steering() {
+    // SAFETY: as above.
+    unsafe { avmon_recording.store(STEERED, Ordering::Release) };
+}
+
 /// From now on only what the monitor needs is recorded.
 pub fn stop_recording() {
     // SAFETY: as above.
@@ -57,6 +65,10 @@ pub fn stop_recording() {
 /// Called by the shim, behind the shut gate, when an event cannot simply be appended. False: it cannot at all.
 #[must_use]
 pub extern "C" fn get_ready() -> libc::c_int {
+    if steering::is_on() {
+        steering::passed_here();
+        return 0;
+    }
     // SAFETY: the shim shut the gate.
     libc::c_int::from(unsafe { settle(tls()) })
 }
@@ -67,6 +79,10 @@ pub extern "C" fn access_slowly(head: u64, address: u64, pc: u64) {
     let (kind, detail, number) = (Kind::from_code(head as u8), (head >> 8) as u8, head >> 16);
     // SAFETY: the gate is ours.
     unsafe {
+        if let (true, Some(kind)) = (steering::is_on(), kind) {
+            steering::access(t, kind, address, Event::new(kind, detail, number, address, pc).size(), pc);
+            return open_gate(t);
+        }
         if kind == Some(Kind::Read) {
             forget_write_of_copy(t, Event::new(Kind::Read, detail, number, address, pc));
         }
@@ -125,6 +141,11 @@ pub extern "C" fn atomic(address: u64, pc: u64, operate: impl FnOnce() -> Operat
     unsafe {
         if !shut_gate(t) {
             return operate();
+        }
+        if steering::is_on() {
+            let operation = steering::atomic(t, address, pc, operate);
+            open_gate(t);
+            return operation;
         }
         // Room is made first: nobody waits for a chunk with a lock in hand.
         let operation = if settle(t) && tell_time(t) && tell_branches(t) && has_or_makes_room(t) {
@@ -191,6 +212,9 @@ pub fn allocated(detail: u8, address: u64, bytes: u64, pc: u64) {
 
 /// Memory is about to end: a whole block of the heap, or so many bytes.
 pub fn freeing(address: u64, bytes: Option<u64>, pc: u64) {
+    if steering::is_on() {
+        steering::freeing(address, bytes, pc);
+    }
     if may_record() {
         with_gate(|t| {
             // SAFETY: the gate is ours.

@@ -21,6 +21,7 @@ pub enum State {
     Running = 2,
     Draining = 3,
     Dead = 4,
+    Steered = 5,
 }
 
 static STATE: AtomicU8 = AtomicU8::new(State::Off as u8);
@@ -45,6 +46,7 @@ pub fn state() -> State {
         1 => State::Armed,
         2 => State::Running,
         3 => State::Draining,
+        5 => State::Steered,
         _ => State::Dead,
     }
 }

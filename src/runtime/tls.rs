@@ -42,6 +42,7 @@ pub struct Tls {
     pub stack: u64,
     pub told_time: u64,
     pub fiber: *mut super::fiber::Fiber,
+    pub seat: *mut super::steering::Seat,
 }
 
 const _: () = assert!(size_of::<Frame>() == 24, "mirrors shim.h");

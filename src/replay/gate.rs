@@ -1,0 +1,408 @@
+//! Who may go on now. Without threads and without time: the threads of the program tell what they are about to do and what they did, and are
+//! told whether to go on or to wait; somebody with a clock tells when nothing moves any more.
+//!
+//! A thread *arrives* at a stop, goes on when the plan lets it, and is *done* with the step. In between it may turn out that it cannot do what it
+//! wanted, because somebody has the lock: then it is blocked until that is given back, and tries again. Waits on conditions are done here
+//! altogether, so that who wakes up, and when it takes its lock again, is up to the plan.
+//!
+//! The gate must never be why a program does not go on. Whatever a thread waits for here, [`Gate::stalled`] gives it up.
+
+mod chance;
+mod turns;
+
+use std::collections::BTreeMap;
+
+use super::journal::{Entry, Found, Waiting};
+use super::schedule::{Act, Schedule};
+use crate::event::ThreadId;
+pub use chance::Chance;
+use turns::Turns;
+
+/// What a thread is about to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stop {
+    pub act: Act,
+    /// Its number in the schedule, if it is in there.
+    pub place: Option<u32>,
+    /// The lock, the thread, the first byte.
+    pub object: u64,
+    /// Bytes of an access.
+    pub size: u64,
+    /// The return address.
+    pub code: u64,
+}
+
+/// What a thread does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Standing {
+    /// On its way to a stop: just created, or just woken.
+    Coming,
+    Running,
+    /// At a stop.
+    Waiting,
+    /// It cannot do its step as long as this is not given back.
+    Blocked(u64),
+    /// It waits to be signalled.
+    Asleep(u64),
+    /// In the hands of the kernel, for as long as it takes.
+    Outside,
+    Ended,
+}
+
+struct Thread {
+    standing: Standing,
+    /// Where it arrived, until it is done with that.
+    stop: Option<Stop>,
+    /// When it fell asleep, in the order of all who did.
+    slept: u64,
+}
+
+/// Who decides.
+enum Plan {
+    Turns(Turns),
+    Chance(Chance),
+}
+
+/// The gate of one process.
+pub struct Gate {
+    plan: Plan,
+    threads: BTreeMap<ThreadId, Thread>,
+    /// What is to be told; `code` in it is still an address of this process.
+    news: Vec<News>,
+    /// Who may go on and does not know it yet.
+    woken: Vec<ThreadId>,
+    /// Counts what happens: as long as it changes, nothing is stalled.
+    progress: u64,
+    sleepers: u64,
+    is_deadlock_told: bool,
+}
+
+/// Something for the journal. What has code locations is translated by those who know the modules.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum News {
+    Entry(Entry),
+    Difference { thread: ThreadId, turn: u32, expected: Option<u32>, act: Act, code: u64 },
+    Deadlock(Vec<(ThreadId, Stop)>),
+}
+
+impl News {
+    /// The line of the journal. `found` tells where an address lies.
+    #[must_use]
+    pub fn entry(self, found: impl Fn(Act, u64) -> Found) -> Entry {
+        match self {
+            News::Entry(entry) => entry,
+            News::Difference { thread, turn, expected, act, code } => {
+                Entry::Difference { thread, turn, expected, found: found(act, code) }
+            }
+            News::Deadlock(threads) => {
+                let waiting = |(thread, stop): (ThreadId, Stop)| Waiting {
+                    thread,
+                    at: found(stop.act, stop.code),
+                    object: stop.object,
+                };
+                Entry::Deadlock { threads: threads.into_iter().map(waiting).collect() }
+            }
+        }
+    }
+}
+
+impl Gate {
+    /// A gate that follows a schedule.
+    #[must_use]
+    pub fn of_schedule(schedule: &Schedule) -> Gate {
+        Gate::new(Plan::Turns(Turns::new(schedule)))
+    }
+
+    /// A gate that lets threads go on by chance.
+    #[must_use]
+    pub fn of_chance(chance: Chance) -> Gate {
+        Gate::new(Plan::Chance(chance))
+    }
+
+    fn new(plan: Plan) -> Gate {
+        let threads = BTreeMap::new();
+        Gate { plan, threads, news: Vec::new(), woken: Vec::new(), progress: 0, sleepers: 0, is_deadlock_told: false }
+    }
+
+    /// A thread is about to be created.
+    pub fn announce(&mut self, thread: ThreadId) {
+        self.thread(thread).standing = Standing::Coming;
+        self.progress += 1;
+    }
+
+    /// It was not created after all.
+    pub fn withdraw(&mut self, thread: ThreadId) {
+        self.threads.remove(&thread);
+        self.settle();
+    }
+
+    /// A thread is about to do something. True: it may, now. Otherwise it waits until it is among the [`Gate::woken`].
+    #[must_use]
+    pub fn arrive(&mut self, thread: ThreadId, stop: Stop) -> bool {
+        self.progress += 1;
+        let known = self.thread(thread);
+        known.standing = Standing::Waiting;
+        known.stop = Some(stop);
+        match &mut self.plan {
+            Plan::Turns(turns) => {
+                if turns.arrived(thread, &stop, &mut self.news) {
+                    self.settle();
+                } else if turns.may_go(thread) {
+                    self.thread(thread).standing = Standing::Running;
+                    return true;
+                }
+            }
+            Plan::Chance(chance) => {
+                chance.arrived(thread);
+                self.settle();
+            }
+        }
+        // Whoever is here need not be woken.
+        let goes = self.goes_on(thread);
+        self.woken.retain(|&other| other != thread);
+        goes
+    }
+
+    /// Whether a thread that waited may go on.
+    #[must_use]
+    pub fn goes_on(&self, thread: ThreadId) -> bool {
+        self.threads.get(&thread).is_none_or(|known| matches!(known.standing, Standing::Running | Standing::Coming))
+    }
+
+    /// Whether somebody waits for the thread's step to be over, as soon as it is.
+    #[must_use]
+    pub fn ends_turn(&self, thread: ThreadId) -> bool {
+        matches!(&self.plan, Plan::Turns(turns) if turns.ends_turn(thread))
+    }
+
+    /// The thread did what it arrived for.
+    pub fn done(&mut self, thread: ThreadId) {
+        self.progress += 1;
+        let known = self.thread(thread);
+        let Some(stop) = known.stop.take() else { return };
+        if !matches!(known.standing, Standing::Ended) {
+            known.standing = Standing::Running;
+        }
+        if let Plan::Turns(turns) = &mut self.plan
+            && turns.done(thread, &stop, &mut self.news)
+        {
+            self.settle();
+        }
+    }
+
+    /// The thread cannot do this: somebody has the object.
+    pub fn blocked(&mut self, thread: ThreadId, stop: Stop) {
+        let known = self.thread(thread);
+        known.standing = Standing::Blocked(stop.object);
+        known.stop.get_or_insert(stop);
+        self.settle();
+    }
+
+    /// The thread waits for the end of another one.
+    pub fn joins(&mut self, thread: ThreadId, other: ThreadId, stop: Stop) {
+        if !matches!(self.threads.get(&other), Some(Thread { standing: Standing::Ended, .. })) {
+            self.blocked(thread, stop);
+        }
+    }
+
+    /// Somebody gave `object` back: whoever wanted it may try again.
+    pub fn released(&mut self, object: u64) {
+        self.progress += 1;
+        self.retry(|_, standing| standing == Standing::Blocked(object));
+    }
+
+    /// The thread may try again, though nobody was seen giving anything back.
+    pub fn try_again(&mut self, thread: ThreadId) {
+        self.retry(|other, standing| other == thread && matches!(standing, Standing::Blocked(_)));
+    }
+
+    /// In a schedule it is still the same step, and it is their turn; by chance somebody else may come first.
+    fn retry(&mut self, is_meant: impl Fn(ThreadId, Standing) -> bool) {
+        let is_schedule = matches!(self.plan, Plan::Turns(_));
+        for (&thread, known) in self.threads.iter_mut().filter(|(thread, known)| is_meant(**thread, known.standing)) {
+            if is_schedule {
+                known.standing = Standing::Running;
+                self.woken.push(thread);
+            } else {
+                known.standing = Standing::Waiting;
+            }
+        }
+        if !is_schedule {
+            self.settle();
+        }
+    }
+
+    /// The thread waits for a signal, for ever or until a time at which it will come back by itself.
+    pub fn sleep(&mut self, thread: ThreadId, wait: Stop, is_endless: bool) {
+        self.progress += 1;
+        self.sleepers += 1;
+        let number = self.sleepers;
+        let known = self.thread(thread);
+        known.standing = Standing::Asleep(wait.object);
+        known.slept = number;
+        known.stop = is_endless.then_some(wait);
+        self.settle();
+    }
+
+    /// Whether the thread waits for a signal.
+    #[must_use]
+    pub fn is_asleep(&self, thread: ThreadId) -> bool {
+        matches!(self.threads.get(&thread), Some(Thread { standing: Standing::Asleep(_), .. }))
+    }
+
+    /// The thread does not wait for its signal any more: the time is over.
+    pub fn rise(&mut self, thread: ThreadId) {
+        self.progress += 1;
+        self.wake(thread);
+    }
+
+    fn wake(&mut self, thread: ThreadId) {
+        let known = self.thread(thread);
+        known.standing = Standing::Coming;
+        known.stop = None;
+    }
+
+    /// Wakes one of those who sleep on `condition`, or all of them: the one whose turn comes first, else who slept longest.
+    pub fn signal(&mut self, condition: u64, all: bool) {
+        self.progress += 1;
+        let asleep = self.threads.iter().filter(|(_, known)| known.standing == Standing::Asleep(condition));
+        let mut asleep: Vec<(u32, u64, ThreadId)> = asleep
+            .map(|(&thread, known)| {
+                let turn = match &self.plan {
+                    Plan::Turns(turns) => turns.next_turn(thread),
+                    Plan::Chance(_) => 0,
+                };
+                (turn, known.slept, thread)
+            })
+            .collect();
+        asleep.sort_unstable();
+        for &(_, _, thread) in asleep.iter().take(if all { usize::MAX } else { 1 }) {
+            self.wake(thread);
+            self.woken.push(thread);
+        }
+    }
+
+    /// The thread goes into the kernel and will come back some time.
+    pub fn goes_outside(&mut self, thread: ThreadId) {
+        self.thread(thread).standing = Standing::Outside;
+        self.settle();
+    }
+
+    /// The thread is no more.
+    pub fn ended(&mut self, thread: ThreadId) {
+        self.progress += 1;
+        let known = self.thread(thread);
+        known.standing = Standing::Ended;
+        known.stop = None;
+        if let Plan::Turns(turns) = &mut self.plan {
+            turns.ended(thread, &mut self.news);
+        }
+        self.settle();
+    }
+
+    /// Changes as long as something happens.
+    #[must_use]
+    pub fn progress(&self) -> u64 {
+        self.progress
+    }
+
+    /// Whether some thread could still do something by itself: then it is worth waiting longer for it.
+    #[must_use]
+    pub fn is_somebody_running(&self) -> bool {
+        let runs = |standing| matches!(standing, Standing::Running | Standing::Coming | Standing::Outside);
+        self.threads.values().any(|known| runs(known.standing))
+    }
+
+    /// Nothing has happened for as long as one may wait. Gives up what everybody waits for.
+    pub fn stalled(&mut self) {
+        self.tell_deadlock();
+        match &mut self.plan {
+            Plan::Turns(turns) => {
+                let threads = &self.threads;
+                turns.stalled(|thread| threads.get(&thread).map(|known| known.standing), &mut self.news);
+            }
+            Plan::Chance(_) => {
+                for known in self.threads.values_mut() {
+                    if matches!(known.standing, Standing::Running | Standing::Coming) {
+                        known.standing = Standing::Outside;
+                    }
+                }
+            }
+        }
+        self.progress += 1;
+        self.settle();
+    }
+
+    /// Whether there is nothing left to decide.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        matches!(&self.plan, Plan::Turns(turns) if turns.is_over())
+    }
+
+    /// Whether all steps of the violation but the second are done, and this thread is about to do that.
+    #[must_use]
+    pub fn is_violating(&self, thread: ThreadId) -> bool {
+        matches!(&self.plan, Plan::Turns(turns) if turns.is_violating(thread))
+    }
+
+    /// Those who may go on since the last call.
+    pub fn woken(&mut self) -> impl Iterator<Item = ThreadId> {
+        self.woken.drain(..)
+    }
+
+    /// What happened since the last call.
+    pub fn news(&mut self) -> impl Iterator<Item = News> {
+        self.news.drain(..)
+    }
+
+    fn thread(&mut self, thread: ThreadId) -> &mut Thread {
+        self.threads.entry(thread).or_insert(Thread { standing: Standing::Running, stop: None, slept: 0 })
+    }
+
+    /// Lets everybody go on who may.
+    fn settle(&mut self) {
+        let waiting = self.threads.iter().filter(|(_, known)| known.standing == Standing::Waiting);
+        match &self.plan {
+            Plan::Turns(turns) => {
+                let may: Vec<ThreadId> = waiting.map(|(&thread, _)| thread).filter(|&t| turns.may_go(t)).collect();
+                for thread in may {
+                    self.let_go(thread);
+                }
+            }
+            Plan::Chance(chance) => {
+                let is_busy = |known: &Thread| matches!(known.standing, Standing::Running | Standing::Coming);
+                if !self.threads.values().any(is_busy)
+                    && let Some(best) = chance.best(waiting.map(|(&thread, _)| thread))
+                {
+                    self.let_go(best);
+                }
+            }
+        }
+    }
+
+    fn let_go(&mut self, thread: ThreadId) {
+        self.thread(thread).standing = Standing::Running;
+        self.woken.push(thread);
+    }
+
+    /// Everybody waits for somebody, and nobody is left who could end that.
+    fn tell_deadlock(&mut self) {
+        let is_stuck = |known: &Thread| match known.standing {
+            Standing::Blocked(_) | Standing::Ended => true,
+            Standing::Asleep(_) => known.stop.is_some(),
+            Standing::Coming | Standing::Running | Standing::Waiting | Standing::Outside => false,
+        };
+        if self.is_deadlock_told || !self.threads.values().all(is_stuck) {
+            return;
+        }
+        let stuck = self.threads.iter().filter_map(|(&thread, known)| Some((thread, known.stop?)));
+        let stuck: Vec<(ThreadId, Stop)> = stuck.collect();
+        if !stuck.is_empty() {
+            self.news.push(News::Deadlock(stuck));
+            self.is_deadlock_told = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,586 @@
+//! A steered run: the program's threads at the gate.
+//!
+//! Nothing is recorded. Where the monitor would record an event, the thread stops, is told by [`crate::replay::gate`] whether it may go on, and waits for that.
+//! Acquires, joins and waits are recorded after the real call, so their hooks stop the thread in front of it; what is recorded
+//! afterwards then ends the step. A plain access happens behind its hook: it is known to be done at the thread's next hook.
+//!
+//! Threads wait by futex, each on a word of its own. Who waits looks up now and then, and gives up what nobody can wait for any longer.
+
+mod places;
+
+use std::collections::BTreeMap;
+use std::os::fd::AsRawFd as _;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::recording::{self, Operation, STEERED};
+use super::state::{self, State};
+use super::tls::{Tls, tls};
+use super::{futex, options, registry, say};
+use crate::event::{Kind, ThreadId};
+use crate::replay::gate::{Chance, Gate, Stop};
+use crate::replay::journal::Entry;
+use crate::replay::schedule::{Act, Schedule};
+use places::Places;
+
+/// How often a thread that waits looks up.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+/// How long everybody waits for somebody who cannot go on by itself.
+const WHEN_NOBODY_RUNS: Duration = Duration::from_millis(60);
+
+/// By chance threads take turns, and whoever does not come back soon is in the hands of the kernel.
+const PATIENCE_OF_CHANCE: Duration = Duration::from_millis(20);
+/// How long a thread tries to get what it wants before it waits for it in the kernel, when nobody decides any more who comes first.
+const MOST_ATTEMPTS: Duration = Duration::from_secs(5);
+
+/// What a thread waits on. The C shim knows that the word is its first field.
+#[repr(C)]
+pub struct Seat {
+    /// Changes when the thread may go on.
+    word: AtomicU32,
+    thread: ThreadId,
+    /// It is in a step.
+    is_in_step: AtomicBool,
+    /// That step ends with its next hook, if nobody says so before.
+    ends_at_hook: AtomicBool,
+}
+
+struct Steering {
+    gate: Gate,
+    seats: BTreeMap<ThreadId, &'static Seat>,
+    journal: Option<std::fs::File>,
+    patience: Duration,
+    /// The gate's progress when somebody last looked, and since when it is that.
+    seen: u64,
+    since: Instant,
+}
+
+/// Null if the run is not steered. A child of a fork leaves it behind, in whatever state it is.
+static STEERING: AtomicPtr<Mutex<Steering>> = AtomicPtr::new(std::ptr::null_mut());
+/// Where threads stop. Replaced, never freed.
+static PLACES: AtomicPtr<Places> = AtomicPtr::new(std::ptr::null_mut());
+/// Threads that wait for something to be given back.
+static BLOCKED: AtomicU32 = AtomicU32::new(0);
+/// All turns are over: nobody needs to stop.
+static IS_FREE: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process is steered.
+#[inline(always)]
+#[must_use]
+pub fn is_on() -> bool {
+    recording::recording() == STEERED
+}
+
+/// Whether the options ask for it, for this or another process.
+pub fn is_asked_for() -> bool {
+    !options().replay_schedule.is_empty() || options().chaos_seed != 0
+}
+
+/// Takes the program in hand, if this is the process that is meant. When its first thread is about to be created.
+pub fn start() {
+    let steering = match prepare() {
+        Ok(Some(steering)) => steering,
+        Ok(None) => return state::set_state(State::Dead),
+        Err(reason) => {
+            say(&format!("avmon: {reason}; the program runs unsteered\n"));
+            return state::set_state(State::Dead);
+        }
+    };
+    write(steering.journal.as_ref(), &Entry::Steered { pid: std::process::id() });
+    STEERING.store(Box::leak(Box::new(Mutex::new(steering))), Ordering::Release);
+    state::set_state(State::Steered);
+    recording::start_steering();
+}
+
+fn prepare() -> Result<Option<Steering>, String> {
+    let options = options();
+    if options.chaos_seed != 0 {
+        let chance = Chance::new(u64::from(options.chaos_seed), options.chaos_changes, options.chaos_length);
+        let journal = claim(&options.replay_journal, None)?.flatten();
+        return Ok(Some(Steering::new(Gate::of_chance(chance), journal, PATIENCE_OF_CHANCE)));
+    }
+    let path = &options.replay_schedule;
+    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read the schedule {path}: {error}"))?;
+    let schedule: Schedule = text.parse().map_err(|error| format!("{path}: {error}"))?;
+    if !places::is_program(&schedule.program) {
+        return Ok(None);
+    }
+    let Some(journal) = claim(&options.replay_journal, Some(schedule.process))? else { return Ok(None) };
+    let gate = Gate::of_schedule(&schedule);
+    set_places(Places::new(Schedule { turns: Vec::new(), ..schedule }));
+    let patience = Duration::from_millis(u64::from(options.replay_step_timeout_ms));
+    Ok(Some(Steering::new(gate, journal, patience)))
+}
+
+/// Finds out the how manieth process of its program this is, by making a file that is not there yet: its journal. None if another one is
+/// wanted.
+fn claim(path: &str, wanted: Option<u32>) -> Result<Option<Option<std::fs::File>>, String> {
+    if path.is_empty() {
+        return Ok(Some(None));
+    }
+    for number in 0..=wanted.unwrap_or(u32::MAX) {
+        let mine = format!("{path}.{number}");
+        match std::fs::OpenOptions::new().append(true).create_new(true).open(&mine) {
+            Ok(file) => return Ok(wanted.is_none_or(|wanted| wanted == number).then_some(Some(file))),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(format!("cannot write the journal {mine}: {error}")),
+        }
+    }
+    Ok(None)
+}
+
+impl Steering {
+    fn new(gate: Gate, journal: Option<std::fs::File>, patience: Duration) -> Steering {
+        Steering { gate, seats: BTreeMap::new(), journal, patience, seen: 0, since: Instant::now() }
+    }
+
+    /// Tells those whom it concerns what the gate decided.
+    fn publish(&mut self) {
+        for news in self.gate.news() {
+            write(self.journal.as_ref(), &news.entry(places::found));
+        }
+        for thread in self.gate.woken() {
+            if let Some(seat) = self.seats.get(&thread) {
+                futex::advance(&seat.word);
+            }
+        }
+        if self.gate.is_over() {
+            IS_FREE.store(true, Ordering::Release);
+        }
+    }
+
+    /// Gives up what everybody waits for, if nothing has happened for too long.
+    fn look(&mut self) {
+        let progress = self.gate.progress();
+        if progress != self.seen {
+            (self.seen, self.since) = (progress, Instant::now());
+            return;
+        }
+        let limit = if self.gate.is_somebody_running() { self.patience } else { WHEN_NOBODY_RUNS.min(self.patience) };
+        if self.since.elapsed() >= limit {
+            // An access that ends a turn and is followed by no hook is over by now.
+            let ended: Vec<&Seat> =
+                self.seats.values().copied().filter(|seat| seat.ends_at_hook.swap(false, Ordering::AcqRel)).collect();
+            for seat in &ended {
+                self.gate.done(seat.thread);
+            }
+            if ended.is_empty() {
+                self.gate.stalled();
+            }
+            self.publish();
+        }
+    }
+}
+
+/// Does something at the gate.
+fn at_gate<R>(work: impl FnOnce(&mut Steering) -> R) -> Option<R> {
+    // SAFETY: null or leaked.
+    let steering = unsafe { STEERING.load(Ordering::Acquire).as_ref() }?;
+    let mut steering = steering.lock().unwrap_or_else(PoisonError::into_inner);
+    let result = work(&mut steering);
+    steering.publish();
+    Some(result)
+}
+
+fn write(journal: Option<&std::fs::File>, entry: &Entry) {
+    if let (Some(file), Ok(mut line)) = (journal, serde_json::to_vec(entry)) {
+        line.push(b'\n');
+        // By one bare call: a line is whole or not there, whatever happens to the program. A full disk is no reason to stop it.
+        // SAFETY: an open file and a buffer.
+        unsafe { libc::syscall(libc::SYS_write, file.as_raw_fd(), line.as_ptr(), line.len()) };
+    }
+}
+
+/// The program was forked: the child begins anew.
+pub fn leave() {
+    STEERING.store(std::ptr::null_mut(), Ordering::Release);
+    PLACES.store(std::ptr::null_mut(), Ordering::Release);
+    BLOCKED.store(0, Ordering::Release);
+    IS_FREE.store(false, Ordering::Release);
+}
+
+// ---- where the hooks come in --------------------------------------------------------------------------------------
+
+/// The calling thread's seat.
+fn seat(t: *mut Tls) -> &'static Seat {
+    // SAFETY: the thread's own state; a seat is never freed.
+    unsafe {
+        if let Some(seat) = (*t).seat.as_ref() {
+            return seat;
+        }
+        if (*t).record.is_null() {
+            registry::adopt(t);
+        }
+        let thread = (*(*t).record).id;
+        let seat: &'static Seat = Box::leak(Box::new(Seat {
+            word: AtomicU32::new(0),
+            thread,
+            is_in_step: AtomicBool::new(false),
+            ends_at_hook: AtomicBool::new(false),
+        }));
+        (*t).seat = std::ptr::from_ref(seat).cast_mut();
+        at_gate(|steering| steering.seats.insert(thread, seat));
+        seat
+    }
+}
+
+/// What the monitor would record: the thread stops, or a step of it is over. The hook's gate is shut.
+///
+/// # Safety
+/// `t` is the calling thread's state.
+pub unsafe fn recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
+    let event = crate::event::Event::new(kind, 0, 0, object, pc);
+    let Some(act) = Act::of(&event) else { return };
+    let seat = seat(t);
+    if matches!(act, Act::Lock | Act::Join | Act::Await) && seat.is_in_step.load(Ordering::Relaxed) {
+        finish(seat);
+    } else {
+        stop(seat, act, object, 0, pc);
+        match act {
+            // Nothing of it is still to come.
+            Act::Lock | Act::Join | Act::Await | Act::Start => finish(seat),
+            _ => seat.ends_at_hook.store(true, Ordering::Release),
+        }
+    }
+}
+
+/// A plain access is about to happen. The hook's gate is shut.
+///
+/// # Safety
+/// `t` is the calling thread's state.
+pub unsafe fn access(t: *mut Tls, kind: Kind, address: u64, size: u64, pc: u64) {
+    let seat = seat(t);
+    let act = if kind == Kind::Read { Act::Read } else { Act::Write };
+    if may_stop(pc) {
+        stop(seat, act, address, size, pc);
+        if seat.is_in_step.load(Ordering::Relaxed) {
+            let ends_turn = at_gate(|steering| steering.gate.ends_turn(seat.thread)).unwrap_or(false);
+            if ends_turn {
+                seat.ends_at_hook.store(true, Ordering::Release);
+            } else {
+                finish(seat);
+            }
+        }
+    } else {
+        passed(seat);
+    }
+}
+
+/// An atomic operation: stops in front of it, and ends the step behind it. The hook's gate is shut.
+///
+/// # Safety
+/// `t` is the calling thread's state.
+pub unsafe fn atomic(t: *mut Tls, address: u64, pc: u64, operate: impl FnOnce() -> Operation) -> Operation {
+    let seat = seat(t);
+    stop(seat, Act::Atomic, address, 1, pc);
+    let operation = operate();
+    finish(seat);
+    operation
+}
+
+/// Memory is about to be freed: a block of the heap, or so many bytes.
+pub fn freeing(address: u64, bytes: Option<u64>, pc: u64) {
+    if may_stop_here() && may_stop(pc) {
+        with_hook(|t| {
+            // SAFETY: the program is about to free it, so it is a block of its heap.
+            let usable = || unsafe { libc::malloc_usable_size(std::ptr::without_provenance_mut(address as usize)) };
+            let seat = seat(t);
+            stop(seat, Act::Free, address, bytes.unwrap_or_else(|| usable() as u64), pc);
+            seat.ends_at_hook.store(true, Ordering::Release);
+        });
+    }
+}
+
+/// The thread comes to a hook: what ends there is over.
+fn passed(seat: &'static Seat) {
+    if seat.ends_at_hook.load(Ordering::Relaxed) && seat.ends_at_hook.swap(false, Ordering::AcqRel) {
+        finish(seat);
+    }
+}
+
+/// The same, at a hook that is no stop.
+pub fn passed_here() {
+    // SAFETY: the thread's own state; a seat is never freed.
+    if let Some(seat) = unsafe { (*tls()).seat.as_ref() } {
+        passed(seat);
+    }
+}
+
+/// Stops in front of what is about to happen, until the thread may go on.
+fn stop(seat: &'static Seat, act: Act, object: u64, size: u64, code: u64) {
+    passed(seat);
+    // A step that was never told to be over: the call failed.
+    finish(seat);
+    if IS_FREE.load(Ordering::Acquire) && act != Act::End {
+        return;
+    }
+    let place = place(act, code);
+    if place.is_none() && !is_chance() {
+        return;
+    }
+    let stop = Stop { act, place, object, size, code };
+    let goes = at_gate(|steering| steering.gate.arrive(seat.thread, stop)).unwrap_or(true);
+    if !goes {
+        wait(seat, |gate| gate.goes_on(seat.thread));
+    }
+    seat.is_in_step.store(true, Ordering::Relaxed);
+    if at_gate(|steering| steering.gate.is_violating(seat.thread)) == Some(true) {
+        avmon_violation();
+    }
+}
+
+/// Waits until the gate says so.
+fn wait(seat: &'static Seat, is_over: impl Fn(&Gate) -> bool) {
+    loop {
+        let seen = seat.word.load(Ordering::Acquire);
+        let is_over = at_gate(|steering| {
+            steering.look();
+            is_over(&steering.gate)
+        });
+        if is_over != Some(false) {
+            return;
+        }
+        futex::wait(&seat.word, seen, BETWEEN_LOOKS);
+    }
+}
+
+/// The step is over.
+fn finish(seat: &'static Seat) {
+    if seat.is_in_step.load(Ordering::Relaxed) {
+        seat.is_in_step.store(false, Ordering::Relaxed);
+        seat.ends_at_hook.store(false, Ordering::Relaxed);
+        at_gate(|steering| steering.gate.done(seat.thread));
+    }
+}
+
+/// Where a debugger can stop the program: the next thing that this thread does makes the violation complete.
+#[unsafe(no_mangle)]
+#[inline(never)]
+pub extern "C" fn avmon_violation() {
+    // Something that the compiler must keep, so that there is a place for a breakpoint.
+    std::hint::black_box(());
+}
+
+/// Chance has no places: every synchronisation counts.
+fn is_chance() -> bool {
+    PLACES.load(Ordering::Acquire).is_null()
+}
+
+fn set_places(places: Places) {
+    PLACES.store(Box::leak(Box::new(places)), Ordering::Release);
+}
+
+fn places() -> Option<&'static Places> {
+    // SAFETY: null or leaked.
+    unsafe { PLACES.load(Ordering::Acquire).as_ref() }
+}
+
+fn place(act: Act, code: u64) -> Option<u32> {
+    places().and_then(|places| places.find(act, code))
+}
+
+/// Whether an access at this place can be a stop: asked of every access.
+#[inline]
+fn may_stop(code: u64) -> bool {
+    !IS_FREE.load(Ordering::Relaxed) && places().is_some_and(|places| places.may_have(code))
+}
+
+// ---- what the interposers call ------------------------------------------------------------------------------------
+
+/// Whether a hook of the calling thread may stop it: not in a signal handler that interrupted another one.
+fn may_stop_here() -> bool {
+    // SAFETY: the thread's own state.
+    unsafe { (*tls()).gate == 0 }
+}
+
+/// Takes a lock: stops in front of it, tries, and waits at the gate as long as somebody else has it. `attempt` tells `None` when it is taken;
+/// after a while without anybody giving it back, `take` waits for it as the program would have.
+pub fn take<R>(act: Act, object: u64, pc: u64, attempt: impl Fn() -> Option<R>, take: impl FnOnce() -> R) -> R {
+    if !is_on() || !may_stop_here() {
+        return take();
+    }
+    with_hook(|t| {
+        let seat = seat(t);
+        stop(seat, act, object, 0, pc);
+        let began = Instant::now();
+        loop {
+            if let Some(result) = attempt() {
+                return result;
+            }
+            if began.elapsed() > MOST_ATTEMPTS && IS_FREE.load(Ordering::Acquire) {
+                return take();
+            }
+            block(seat, Stop { act, place: None, object, size: 0, code: pc });
+        }
+    })
+}
+
+/// Stops in front of a call whose result is recorded.
+#[inline]
+pub fn before(act: Act, object: u64, pc: u64) {
+    if is_on() && may_stop_here() {
+        with_hook(|t| stop(seat(t), act, object, 0, pc));
+    }
+}
+
+/// Waits until `object` is given back, or it is time to see for oneself.
+fn block(seat: &'static Seat, stop: Stop) {
+    BLOCKED.fetch_add(1, Ordering::SeqCst);
+    let seen = seat.word.load(Ordering::Acquire);
+    at_gate(|steering| steering.gate.blocked(seat.thread, stop));
+    futex::wait(&seat.word, seen, BETWEEN_LOOKS);
+    at_gate(|steering| {
+        steering.look();
+        steering.gate.try_again(seat.thread);
+    });
+    wait(seat, |gate| gate.goes_on(seat.thread));
+    BLOCKED.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Runs a hook's work behind a shut gate, so that the hooks of signal handlers stay out.
+fn with_hook<R>(work: impl FnOnce(*mut Tls) -> R) -> R {
+    let t = tls();
+    // SAFETY: the thread's own state; the caller saw that its gate is open.
+    unsafe {
+        (*t).gate = super::tls::stack_pointer();
+        let result = work(t);
+        (*t).gate = 0;
+        result
+    }
+}
+
+/// The real call behind a stop is over: an unlock, a signal, a creation.
+#[inline]
+pub fn after() {
+    if is_on() && may_stop_here() {
+        with_hook(|t| finish(seat(t)));
+    }
+}
+
+/// `object` was given back: those who wait for it may try again.
+#[inline]
+pub fn released(object: u64) {
+    if is_on() && may_stop_here() {
+        with_hook(|t| {
+            if BLOCKED.load(Ordering::SeqCst) > 0 {
+                at_gate(|steering| steering.gate.released(object));
+            }
+            finish(seat(t));
+        });
+    }
+}
+
+/// Somebody signalled a condition: who sleeps on it here wakes up.
+pub fn signalled(condition: u64, all: bool) {
+    if is_on() && may_stop_here() {
+        with_hook(|t| {
+            at_gate(|steering| steering.gate.signal(condition, all));
+            finish(seat(t));
+        });
+    }
+}
+
+/// Gives back a lock to wait for a condition, and lies down. What the thread sleeps on; null if it cannot stop here.
+pub fn fall_asleep(condition: u64, lock: u64, is_endless: bool, pc: u64, give_back: impl FnOnce()) -> *const u32 {
+    if !is_on() || !may_stop_here() {
+        return std::ptr::null();
+    }
+    with_hook(|t| {
+        let seat = seat(t);
+        stop(seat, Act::Unlock, lock, 0, pc);
+        let is_in_step = seat.is_in_step.swap(false, Ordering::Relaxed);
+        let wait = Stop { act: Act::Await, place: None, object: condition, size: 0, code: pc };
+        at_gate(|steering| {
+            // Here, so that nobody can signal before this thread is asleep: signals come this way too.
+            give_back();
+            if is_in_step {
+                steering.gate.done(seat.thread);
+            }
+            steering.gate.sleep(seat.thread, wait, is_endless);
+            if BLOCKED.load(Ordering::SeqCst) > 0 {
+                steering.gate.released(lock);
+            }
+        });
+        seat.word.as_ptr().cast_const()
+    })
+}
+
+/// Whether the calling thread still waits to be signalled.
+pub extern "C" fn is_asleep() -> libc::c_int {
+    // SAFETY: the thread's own state; a seat is never freed.
+    let Some(seat) = (unsafe { (*tls()).seat.as_ref() }) else { return 0 };
+    let is_asleep = at_gate(|steering| {
+        steering.look();
+        steering.gate.is_asleep(seat.thread)
+    });
+    libc::c_int::from(is_asleep == Some(true))
+}
+
+/// The calling thread goes on, signalled or not.
+pub fn wake_up() {
+    // SAFETY: the thread's own state; a seat is never freed.
+    if let Some(seat) = unsafe { (*tls()).seat.as_ref() } {
+        at_gate(|steering| steering.gate.rise(seat.thread));
+    }
+}
+
+/// A thread is about to be created. Modules that were loaded since the last one have their places from now on.
+pub fn announce(child: ThreadId) {
+    if is_on() {
+        if let Some(more) = places().and_then(Places::with_more_modules) {
+            set_places(more);
+        }
+        at_gate(|steering| steering.gate.announce(child));
+    }
+}
+
+/// It could not be created.
+pub fn withdraw(child: ThreadId) {
+    if is_on() {
+        at_gate(|steering| steering.gate.withdraw(child));
+    }
+}
+
+/// Objects of those who wait for a thread's end.
+fn end_of(thread: ThreadId) -> u64 {
+    1 << 60 | u64::from(thread)
+}
+
+/// Stops in front of a join.
+pub fn join_begin(thread: ThreadId, pc: u64) {
+    if is_on() && may_stop_here() {
+        with_hook(|t| {
+            let seat = seat(t);
+            stop(seat, Act::Join, u64::from(thread), 0, pc);
+            let stop = Stop { act: Act::Join, place: None, object: end_of(thread), size: 0, code: pc };
+            at_gate(|steering| steering.gate.joins(seat.thread, thread, stop));
+        });
+    }
+}
+
+/// The calling thread is about to go into the kernel for as long as it takes.
+pub fn outside() {
+    if is_on() && may_stop_here() {
+        with_hook(|t| {
+            let seat = seat(t);
+            finish(seat);
+            at_gate(|steering| steering.gate.goes_outside(seat.thread));
+        });
+    }
+}
+
+/// The calling thread ends.
+///
+/// # Safety
+/// `t` is the calling thread's state.
+pub unsafe fn end(t: *mut Tls) {
+    let seat = seat(t);
+    stop(seat, Act::End, u64::from(seat.thread), 0, 0);
+    finish(seat);
+    at_gate(|steering| {
+        steering.gate.ended(seat.thread);
+        steering.gate.released(end_of(seat.thread));
+        steering.seats.remove(&seat.thread);
+    });
+}

@@ -8,6 +8,7 @@ use crate::options::Options;
 use crate::predict::history::History;
 use crate::predict::prediction::Prediction;
 use crate::report::finding;
+use crate::report::merge::Entry;
 use crate::report::reporter::{Process, Reporter, Totals, Verdict};
 use crate::report::threads::{ThreadInfo, Threads};
 
@@ -72,14 +73,24 @@ impl Monitor {
         strong
     }
 
-    /// Takes what was predicted for the same events, if the reporter collects: see [`Reporter::predictions`].
-    pub fn predictions<'p>(
+    /// Takes what was predicted for the same events, if the reporter collects: see [`Reporter::merged`].
+    pub fn merged<'p>(
         &mut self,
         predictions: impl IntoIterator<Item = (finding::Analysis, &'p Prediction)>,
         history: &History,
         is_complete: bool,
-    ) {
-        self.reporter.predictions(predictions, history, is_complete, &self.threads);
+    ) -> Vec<Entry> {
+        self.reporter.merged(predictions, history, is_complete, &self.threads)
+    }
+
+    /// Tells what was merged.
+    pub fn publish(&mut self, entries: Vec<Entry>) {
+        self.reporter.publish(entries, &self.threads);
+    }
+
+    /// Who is told, for what else it knows.
+    pub fn reporter(&mut self) -> &mut Reporter {
+        &mut self.reporter
     }
 
     /// Looks at the memory map of the process now.

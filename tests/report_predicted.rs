@@ -194,11 +194,9 @@ impl Scene {
             monitor.step(*thread, event, &mut NoModules);
         }
         assert_eq!(*printed.0.lock().unwrap(), b"", "nothing is told before all is known");
-        monitor.predictions(
-            predictions.iter().map(|(analysis, prediction)| (*analysis, prediction)),
-            history,
-            is_complete,
-        );
+        let predictions = predictions.iter().map(|(analysis, prediction)| (*analysis, prediction));
+        let entries = monitor.merged(predictions, history, is_complete);
+        monitor.publish(entries);
         let strong = monitor.strong();
         monitor.finish(&Totals::default());
         let printed = String::from_utf8(printed.0.lock().unwrap().clone()).unwrap();

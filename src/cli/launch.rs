@@ -1,6 +1,7 @@
-//! What `avmon run` and `avmon record` share: the checks before a program is started, and the start itself.
+//! What the commands that run programs share: the checks before a program is started, and the start itself.
 
 use super::exit::{ExitCode, Failure};
+use super::flags::quoted;
 use super::{environment, inherited, library, program, tell};
 use crate::options::{self, Options};
 use crate::report::rules::RulesError;
@@ -15,11 +16,16 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{self, Path, PathBuf};
 use std::process::Command;
 
+/// The loader's variable.
+pub const PRELOAD: &str = "LD_PRELOAD";
+
 /// A program that can be started with the monitor inside.
+#[derive(Clone)]
 pub struct Launch {
-    pub command: Command,
-    path: PathBuf,
-    options: String,
+    words: Vec<OsString>,
+    pub path: PathBuf,
+    pub preload: OsString,
+    pub options: String,
 }
 
 impl Launch {
@@ -33,21 +39,45 @@ impl Launch {
         }
         let options = options_text(settings)?;
         let library = library::find()?;
-        let preload = library::preload(&library, std::env::var_os("LD_PRELOAD").as_deref())?;
-        let (name, arguments) = words.split_first().expect("the parser asks for a program");
+        let preload = library::preload(&library, std::env::var_os(PRELOAD).as_deref())?;
+        let name = words.first().expect("the parser asks for a program");
         let path = program::find(name)?;
-        let mut command = Command::new(&path);
-        command.arg0(name).args(arguments).env("LD_PRELOAD", preload).env(options::VARIABLE, &options);
-        // SAFETY: it only closes files and sets the action of a signal, which is allowed in a child just forked.
-        unsafe { command.pre_exec(inherited::restore) };
-        Ok(Launch { command, path, options })
+        Ok(Launch { words: words.to_owned(), path, preload, options })
     }
 
     /// Sets one more option, whose value is known to be good. It wins over the others.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), Failure> {
         self.options = format!("{}:{}", self.options, item(name, value).map_err(usage)?);
-        self.command.env(options::VARIABLE, &self.options);
         Ok(())
+    }
+
+    /// The program with the monitor inside.
+    pub fn command(&self) -> Command {
+        let mut command = self.plain_command();
+        command.env(PRELOAD, &self.preload).env(options::VARIABLE, &self.options);
+        command
+    }
+
+    /// The program as it is.
+    pub fn plain_command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        if let Some((name, arguments)) = self.words.split_first() {
+            command.arg0(name).args(arguments);
+        }
+        // SAFETY: it only closes files and sets the action of a signal, which is allowed in a child just forked.
+        unsafe { command.pre_exec(inherited::restore) };
+        command
+    }
+
+    /// What the program is given.
+    pub fn arguments(&self) -> &[OsString] {
+        self.words.get(1..).unwrap_or_default()
+    }
+
+    /// The command line, quoted for a shell.
+    pub fn line(&self) -> String {
+        let words: Vec<String> = self.words.iter().map(|word| quoted(&word.to_string_lossy())).collect();
+        words.join(" ")
     }
 
     /// What to say when the program does not start.

@@ -24,9 +24,11 @@ mod program;
 mod progress;
 mod record;
 mod recording;
+mod replay;
 mod report;
 mod run;
 mod scenario;
+mod stage;
 mod style;
 pub mod support;
 
@@ -60,6 +62,7 @@ enum Command {
     Info(info::Info),
     Check(check::Check),
     Predict(predict::Predict),
+    Replay(replay::Replay),
     Dump(dump::Dump),
     Export(export::Export),
     Report(report::Report),
@@ -148,6 +151,7 @@ impl Command {
             Command::Info(command) => command.execute(),
             Command::Check(command) => command.execute(),
             Command::Predict(command) => command.execute(),
+            Command::Replay(command) => command.execute(),
             Command::Dump(command) => command.execute(),
             Command::Export(command) => command.execute(),
             Command::Report(command) => command.execute(),

@@ -95,7 +95,7 @@ impl Record {
             launch.set("trace_exclude", &file.to_string_lossy())?;
         }
         let begin = Instant::now();
-        let mut child = parent::spawn(&mut launch.command).map_err(|error| launch.failure(&error))?;
+        let mut child = parent::spawn(&mut launch.command()).map_err(|error| launch.failure(&error))?;
         let status = parent::wait(&mut child)
             .map_err(|error| Failure::internal(format!("cannot wait for the program: {error}")))?;
         let processes = recording::processes(&self.output);

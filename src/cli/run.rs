@@ -35,8 +35,8 @@ pub struct Run {
 impl Run {
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let log = self.log.iter().map(|path| ("log_path", path.as_str()));
-        let mut launch = Launch::prepare(&self.program, self.flags.settings().chain(log))?;
-        let error = launch.command.exec();
+        let launch = Launch::prepare(&self.program, self.flags.settings().chain(log))?;
+        let error = launch.command().exec();
         Err(launch.failure(&error))
     }
 }

@@ -7,6 +7,7 @@ mod words;
 use serde::{Deserialize, Serialize};
 
 use crate::event::ThreadId;
+use crate::replay::verdict::Verdict;
 use crate::report::modules::file_name;
 pub use words::{Action, Analysis, BlockKind, Data, Kind, LockMode, Pattern, Rung, Strength};
 
@@ -233,6 +234,33 @@ impl Thread {
     }
 }
 
+/// What came of driving the real program through a finding's violating order.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Trial {
+    /// The best of all schedules that were tried.
+    pub verdict: Verdict,
+    /// How the program failed, or why the violation was not reached.
+    pub detail: String,
+    /// File of the schedule; empty if none could be made.
+    pub schedule: String,
+    /// The program's command line, quoted for a shell.
+    pub program: String,
+    /// How often another thread goes on than the one before.
+    pub switches: u64,
+    /// In so many runs of the schedule in all ...
+    pub runs: u64,
+    /// ... it ended so.
+    pub alike: u64,
+}
+
+impl Trial {
+    /// What does it again.
+    #[must_use]
+    pub fn command(&self) -> String {
+        format!("avmon replay {} -- {}", self.schedule, self.program)
+    }
+}
+
 /// A block that another thread can split.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Finding {
@@ -275,6 +303,9 @@ pub struct Finding {
     /// Why that order is believed to be possible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub because: Option<String>,
+    /// What came of it in the real program, if that was tried.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Trial>,
     /// The threads of the operations, by id.
     pub threads: Vec<Thread>,
     /// The line for a suppressions file that would hide this finding.
@@ -289,6 +320,17 @@ impl Finding {
         parts.extend([&self.first, &self.second, &self.culprit].map(|operation| operation.location.identity()));
         parts.extend(self.culprit_too.iter().map(|operation| operation.location.identity()));
         parts.join("\n")
+    }
+
+    /// Takes what came of it in the real program. A failure is the best proof there is, so that the finding is strong whatever it looked like.
+    pub fn prove(&mut self, trial: Trial) {
+        let verdict = trial.verdict;
+        if verdict.is_failure() {
+            (self.rung, self.strength) = (Rung::Failing, Strength::Strong);
+        } else if verdict.is_reached() {
+            self.rung = Rung::Confirmed;
+        }
+        self.trial = Some(trial);
     }
 
     /// The operations that the finding speaks of.

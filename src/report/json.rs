@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::options;
+use crate::replay::verdict::Verdict;
 use crate::report::finding::{Action, Analysis, BlockKind, Data, Finding, Kind, LockMode, Pattern, Rung, Strength};
 
 /// The version of the log's schema.
@@ -143,7 +144,7 @@ const fn maybe(name: &'static str, kind: Type, meaning: &'static str) -> Field {
 pub const RECORDS: &[&Shape] = &[&START, &FINDING, &COUNT, &SUMMARY];
 
 /// The objects inside them.
-pub const OBJECTS: &[&Shape] = &[&BLOCK, &OPERATION, &SECTION, &FRAME, &LOCK, &VARIABLE, &ALLOCATION, &THREAD];
+pub const OBJECTS: &[&Shape] = &[&BLOCK, &OPERATION, &SECTION, &FRAME, &LOCK, &VARIABLE, &ALLOCATION, &TRIAL, &THREAD];
 
 const START: Shape = Shape {
     name: "start",
@@ -181,6 +182,7 @@ const FINDING: Shape = Shape {
         maybe("variables", Type::Objects(&VARIABLE), "what is accessed; of two, those of `first` and of `second`"),
         maybe("diagram", Type::Texts, "the violating order, as lines of text with a column for each thread"),
         maybe("because", Type::Text, "why that order is believed to be possible"),
+        maybe("trial", Type::Object(&TRIAL), "what came of that order in the real program, if it was tried"),
         field("threads", Type::Objects(&THREAD), "the threads that take part, by id"),
         field("suppression", Type::Text, "line for a suppressions file that would hide the finding"),
     ],
@@ -289,6 +291,20 @@ const ALLOCATION: Shape = Shape {
         field("size", Type::Number, "its size in bytes"),
         field("thread", Type::Number, "the thread that allocated it"),
         field("allocated_at", Type::Objects(&FRAME), "where it was allocated; empty for the stack of the thread"),
+    ],
+};
+
+const TRIAL: Shape = Shape {
+    name: "trial",
+    meaning: "What came of driving the real program through a violating order.",
+    fields: &[
+        field("verdict", Type::OneOf(Verdict::NAMES), "what the best of the tried schedules proves"),
+        field("detail", Type::Text, "how the program failed, or why the violation was not reached; may be empty"),
+        field("schedule", Type::Text, "file of that schedule; empty if none could be made"),
+        field("program", Type::Text, "the program's command line, quoted for a shell"),
+        field("switches", Type::Number, "how often another thread goes on than the one before"),
+        field("runs", Type::Number, "runs of that schedule"),
+        field("alike", Type::Number, "how many of them ended with that verdict"),
     ],
 };
 

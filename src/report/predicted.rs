@@ -64,6 +64,7 @@ pub fn finding(
         variables: story.variables(),
         diagram: Vec::new(),
         because: None,
+        trial: None,
         threads: story.resolver.threads(&threads),
         suppression: suppression(&block),
         block,

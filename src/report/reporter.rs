@@ -100,6 +100,14 @@ enum Tally {
     Suppression(usize),
 }
 
+/// What a finding was made from.
+#[derive(Clone, Debug)]
+pub enum Source {
+    Window(Box<Violation>),
+    /// Its place in the list of predictions.
+    Prediction(usize),
+}
+
 /// Takes violations, prints and logs what is new.
 pub struct Reporter {
     options: Options,
@@ -114,6 +122,8 @@ pub struct Reporter {
     ids: FxHashMap<(String, Kind), u64>,
     /// Findings that wait for what else is found.
     collected: Option<Vec<Finding>>,
+    /// What those were made from, by their ids.
+    sources: FxHashMap<u64, Source>,
     /// How often each finding was seen, by its id.
     counts: Vec<u64>,
     tallies: FxHashMap<u64, Tally>,
@@ -136,6 +146,7 @@ impl Reporter {
             spots: FxHashMap::default(),
             ids: FxHashMap::default(),
             collected: None,
+            sources: FxHashMap::default(),
             counts: Vec::new(),
             tallies: FxHashMap::default(),
             suppressed: 0,
@@ -188,6 +199,7 @@ impl Reporter {
                 finding.data = (!is_instrumented(violation)).then_some(Data::NotSeen);
                 let strong = finding.strength == Strength::Strong;
                 collected.push(finding);
+                self.sources.insert(id, Source::Window(Box::new(violation.clone())));
                 strong
             }
             None => self.add(finding, process.pid()),
@@ -195,22 +207,22 @@ impl Reporter {
         Verdict::New { strong }
     }
 
-    /// Takes what was predicted for the run whose violations were collected, merges all, prints and logs it. `is_complete` says that every
+    /// Takes what was predicted for the run whose violations were collected, and merges all. `is_complete` says that every
     /// conflict of the run is among the predictions: nothing was left out by choice, nor for lack of time.
-    pub fn predictions<'p>(
+    pub fn merged<'p>(
         &mut self,
         predictions: impl IntoIterator<Item = (Analysis, &'p Prediction)>,
         history: &History,
         is_complete: bool,
         process: &dyn Process,
-    ) {
+    ) -> Vec<Entry> {
         let mut findings = self.collected.take().unwrap_or_default();
         if history.variables.is_empty() {
             for window in &mut findings {
                 window.data = Some(Data::NotSeen);
             }
         }
-        for (found_by, prediction) in predictions {
+        for (index, (found_by, prediction)) in predictions.into_iter().enumerate() {
             let Reporter { symbols, specification, .. } = self;
             let finding = predicted::finding(prediction, found_by, history, symbols, specification, process);
             let Some(finding) = finding else {
@@ -220,14 +232,30 @@ impl Reporter {
             let times = prediction.alike;
             if self.suppress(&finding, times).is_none() {
                 let id = self.new_id(times);
+                self.sources.insert(id, Source::Prediction(index));
                 findings.push(Finding { id, ..finding });
             }
         }
-        let entries = merge(findings, is_complete);
+        merge(findings, is_complete)
+    }
+
+    /// What a member of an entry was made from.
+    #[must_use]
+    pub fn source(&self, member: u64) -> Option<&Source> {
+        self.sources.get(&member)
+    }
+
+    /// Prints and logs what was merged, in this order.
+    pub fn publish(&mut self, entries: Vec<Entry>, process: &dyn Process) {
         self.renumber(&entries);
         for (id, entry) in (1..).zip(entries) {
             self.add(Finding { id, ..entry.finding }, process.pid());
         }
+    }
+
+    /// Names for the addresses of the process.
+    pub fn symbols(&mut self) -> &mut Symbols {
+        &mut self.symbols
     }
 
     /// Distinct blocks and locations that are strong.

@@ -81,6 +81,7 @@ pub fn resolve(
         variables: Vec::new(),
         diagram: Vec::new(),
         because: None,
+        trial: None,
         threads: resolver.threads(&[violation.first.thread, violation.culprit.thread]),
         suppression: suppression(&block),
         block,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Effects, Style};
 
-use crate::report::finding::{Analysis, Finding, Frame, Lock, LockMode, Operation, Strength, Thread, Variable};
+use crate::report::finding::{Analysis, Finding, Frame, Lock, LockMode, Operation, Strength, Thread, Trial, Variable};
 
 const SEPARATOR: &str = "==================";
 
@@ -89,6 +89,9 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
     if let Some(data) = finding.data {
         line(&format!("  Lock level only: {}", data.meaning()));
     }
+    if let Some(trial) = &finding.trial {
+        about_trial(trial).iter().for_each(|told| line(&format!("  {told}")));
+    }
     if finding.strength != Strength::Strong {
         line(&format!("  Weak, {}: {}", finding.strength.name(), finding.strength.meaning()));
     }
@@ -98,6 +101,24 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
     line(&format!("SUMMARY: avmon: atomicity violation {place} in {}", finding.block.name));
     line(SEPARATOR);
     text
+}
+
+/// What came of it in the real program.
+fn about_trial(trial: &Trial) -> Vec<String> {
+    let Trial { verdict, detail, schedule, switches, runs, alike, .. } = trial;
+    let mut told = vec![format!("Tried, {}: {}", verdict.name(), verdict.meaning())];
+    if !detail.is_empty() {
+        told.push(format!("       {detail}"));
+    }
+    if !schedule.is_empty() {
+        told.push(format!(
+            "       {alike} of {} so, with {}",
+            counted(*runs as usize, "run"),
+            counted(*switches as usize, "switch")
+        ));
+        told.push(format!("To see it again: {}", trial.command()));
+    }
+    told
 }
 
 /// The note for a finding that was already printed as number `other`, of another kind.
@@ -251,7 +272,13 @@ pub fn closing(closing: &Closing) -> String {
 }
 
 fn counted(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
+    let plural = if number == 1 {
+        ""
+    } else if noun.ends_with("ch") {
+        "es"
+    } else {
+        "s"
+    };
     format!("{number} {noun}{plural}")
 }
 

@@ -67,6 +67,7 @@ pub fn length() -> Finding {
         variables: vec![global("length", "0x6000")],
         diagram: lines.map(str::to_owned).to_vec(),
         because: Some("Nothing prevents it.".into()),
+        trial: None,
         ..window
     }
 }
@@ -105,6 +106,7 @@ pub fn pair() -> Finding {
         ],
         diagram: vec!["T1   T2".into()],
         because: Some("Nothing prevents it.".into()),
+        trial: None,
         suppression: "atomicity_top:show".into(),
         ..append()
     }
@@ -142,6 +144,7 @@ pub fn append() -> Finding {
         variables: vec![],
         diagram: vec![],
         because: None,
+        trial: None,
         threads: vec![thread(1, "", 60), thread(2, "updater", 61)],
         suppression: "atomicity_top:append".into(),
     }

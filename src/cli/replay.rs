@@ -1,0 +1,178 @@
+//! `avmon replay`: drives a program through a schedule.
+
+mod debugger;
+
+use super::exit::{ExitCode, Failure};
+use super::figures::counted;
+use super::stage::{Stage, SteeringFlags};
+use crate::replay::journal::{Entry, Figures};
+use crate::replay::run::Ended;
+use crate::replay::schedule::Schedule;
+use crate::replay::verdict::{self, Baseline, Judgement, Looks};
+use crate::report::image;
+use clap::Args;
+use serde_json::json;
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  avmon replay avmon.confirm/1.schedule -- ./app           as the report of 'avmon confirm' says
+  avmon replay --times 10 avmon.confirm/1.schedule -- ./app
+  avmon replay --gdb avmon.confirm/1.schedule -- ./app     stop in the debugger at the violating access
+  avmon replay --pin time,random 1.schedule -- ./app       for a program that depends on them
+  avmon replay --json 1.schedule -- ./app | jq .verdict
+
+The program reads nothing from stdin. The exit code is 66 if the violating order was reached.";
+
+/// Drive a program through a schedule, so that a violation happens again
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES, override_usage = "avmon replay [OPTIONS] SCHEDULE [--] PROGRAM [ARGUMENT]...")]
+pub struct Replay {
+    /// How often
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    times: u32,
+
+    /// Kill the program after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+
+    #[command(flatten)]
+    steering: SteeringFlags,
+
+    /// Start the debugger, and stop at the second access when the violating order is reached
+    #[arg(long, conflicts_with_all = ["times", "json"])]
+    gdb: bool,
+
+    /// Print a line of JSON for each run instead of the verdict and the program's output
+    #[arg(long)]
+    json: bool,
+
+    /// What 'avmon confirm' wrote
+    #[arg(value_name = "SCHEDULE")]
+    schedule: PathBuf,
+
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    program: Vec<OsString>,
+}
+
+impl Replay {
+    pub fn execute(self) -> Result<ExitCode, Failure> {
+        let schedule = read(&self.schedule)?;
+        let mut stage = Stage::new(&self.program)?;
+        check_build(&schedule, &stage.launch().path)?;
+        if self.gdb {
+            return debugger::start(&stage, &schedule, &self.steering);
+        }
+        stage.limit(Duration::from_secs(self.timeout));
+        if !self.json {
+            stage.show_output();
+        }
+        let mut judged = Vec::new();
+        for run in 1..=self.times {
+            let (ended, journal) = stage.steer(&schedule, &self.steering)?;
+            let judgement = verdict::judge(&schedule, &journal, &Looks::from(&ended), &Baseline::default(), false);
+            if self.json {
+                super::print(line(run, &schedule, &judgement, &ended, &journal).as_bytes())?;
+            } else {
+                say(&text(&schedule, &judgement, &journal));
+            }
+            judged.push(judgement);
+        }
+        let count = |wanted: fn(verdict::Verdict) -> bool| judged.iter().filter(|it| wanted(it.verdict)).count();
+        let (reached, failed) = (count(verdict::Verdict::is_reached), count(verdict::Verdict::is_failure));
+        if self.times > 1 && !self.json {
+            say(&format!(
+                "avmon: {}: {reached} reached the violating order, {failed} failed\n",
+                counted(self.times, "run")
+            ));
+        }
+        Ok(if reached > 0 { ExitCode::Findings } else { ExitCode::NotReached })
+    }
+}
+
+/// Reads a schedule.
+pub fn read(path: &Path) -> Result<Schedule, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        Failure::internal(format!("cannot read {}: {error}; 'avmon confirm' makes schedules", path.display()))
+    })?;
+    text.parse().map_err(|error| Failure::internal(format!("{}: {error}", path.display())))
+}
+
+/// Other code has other places. What a script starts is for the library to look at.
+fn check_build(schedule: &Schedule, program: &Path) -> Result<(), Failure> {
+    let expected = &schedule.program;
+    let is_it = program.file_name().is_some_and(|name| name.to_string_lossy() == expected.name.as_str());
+    let has_changed = || image::build_id(program).unwrap_or_default() != expected.build_id;
+    if is_it && !expected.build_id.is_empty() && has_changed() {
+        return Err(Failure::internal(format!(
+            "the program was rebuilt since {} was recorded: make the schedule anew with 'avmon confirm'",
+            expected.name
+        )));
+    }
+    Ok(())
+}
+
+/// The steps of the violation, a line for each.
+fn steps(schedule: &Schedule) -> String {
+    let mut text = String::new();
+    for (role, thread, place) in schedule.roles() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {:<12}{}", role.word(), verdict::step(thread, place));
+    }
+    text
+}
+
+fn text(schedule: &Schedule, judgement: &Judgement, journal: &[Entry]) -> String {
+    let Judgement { verdict, detail } = judgement;
+    let mut text = format!("avmon: {}: {}\n", verdict.name(), verdict.meaning());
+    if !detail.is_empty() {
+        let _ = writeln!(text, "  {detail}");
+    }
+    text += &steps(schedule);
+    if let Some(Figures { extra, missing, skipped_turns, .. }) = figures(journal).filter(differs) {
+        let _ = writeln!(
+            text,
+            "  on the way: {} more than in the schedule, {missing} missing, {skipped_turns} turns given up",
+            counted(extra, "step")
+        );
+    }
+    text
+}
+
+fn differs(figures: &Figures) -> bool {
+    figures.extra + figures.missing + figures.skipped_turns > 0
+}
+
+fn figures(journal: &[Entry]) -> Option<Figures> {
+    journal.iter().find_map(|entry| match entry {
+        Entry::Free { figures, .. } => Some(*figures),
+        _ => None,
+    })
+}
+
+fn line(run: u32, schedule: &Schedule, judgement: &Judgement, ended: &Ended, journal: &[Entry]) -> String {
+    let step = |(role, thread, place): (crate::replay::schedule::Role, u32, &crate::replay::schedule::Place)| json!({ "role": role.word(), "thread": thread, "act": place.act.word(), "place": place.name });
+    let line = json!({
+        "type": "replay",
+        "run": run,
+        "verdict": judgement.verdict.name(),
+        "detail": judgement.detail,
+        "exit": ended.exit,
+        "duration_ms": ended.duration.as_millis() as u64,
+        "steps": schedule.roles().into_iter().map(step).collect::<Vec<_>>(),
+        "followed": figures(journal),
+    });
+    format!("{line}\n")
+}
+
+/// Beside the output of the program.
+fn say(text: &str) {
+    // The exit code tells it too.
+    let _ = io::stderr().write_all(text.as_bytes());
+}

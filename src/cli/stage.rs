@@ -1,0 +1,173 @@
+//! Where a program is run again and again: as it is, recorded, steered by a schedule, or by chance.
+
+use super::exit::{ExitCode, Failure};
+use super::launch::Launch;
+use crate::replay::journal::Entry;
+use crate::replay::run::{self, Ended, Manner, Unfinished};
+use crate::replay::schedule::Schedule;
+use crate::replay::verdict::{Baseline, Looks};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// What can be the same in every steered run.
+const PINS: &[&str] = &["time", "random", "pids"];
+
+/// How a run is steered.
+#[derive(clap::Args, Clone, Debug)]
+pub struct SteeringFlags {
+    /// How long all threads wait for the one whose turn it is, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    step_timeout: u32,
+
+    /// What is to be the same in every run, if the program depends on it
+    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = clap::builder::PossibleValuesParser::new(PINS))]
+    pin: Vec<String>,
+}
+
+/// What chance decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Chance {
+    pub seed: u32,
+    pub changes: u32,
+    pub length: u32,
+}
+
+/// A program and a private place for what its runs need.
+pub struct Stage {
+    launch: Launch,
+    home: TempDir,
+    limit: Option<Duration>,
+    shows_output: bool,
+    /// Runs that have begun: each has files of its own.
+    runs: AtomicUsize,
+}
+
+impl Stage {
+    /// Checks the program. From here on, an interruption of this command ends the program first.
+    pub fn new(words: &[OsString]) -> Result<Stage, Failure> {
+        let home = tempfile::tempdir()
+            .map_err(|error| Failure::internal(format!("cannot make a temporary directory: {error}")))?;
+        let log = home.path().join("log").to_string_lossy().into_owned();
+        // What the monitor finds on the way is no matter of these runs, and nothing of it may be seen by the program's test.
+        let quiet = [
+            ("report", "0"),
+            ("summary", "0"),
+            ("print_suppressions", "0"),
+            ("verbosity", "0"),
+            ("exitcode", "0"),
+            ("halt_on_error", "0"),
+            ("log_path", &*log),
+            ("trace_path", ""),
+        ];
+        let launch = Launch::prepare(words, quiet.into_iter())?;
+        run::catch_interruptions()
+            .map_err(|error| Failure::internal(format!("cannot prepare for an interruption: {error}")))?;
+        Ok(Stage { launch, home, limit: None, shows_output: false, runs: AtomicUsize::new(0) })
+    }
+
+    /// Kills runs that take longer.
+    pub fn limit(&mut self, limit: Duration) {
+        self.limit = Some(limit);
+    }
+
+    /// Hands the program's output on.
+    pub fn show_output(&mut self) {
+        self.shows_output = true;
+    }
+
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// How the program runs when nobody looks.
+    pub fn baseline(&self, runs: u32, ignores_output: bool) -> Result<(Baseline, Duration), Failure> {
+        let mut baseline = Baseline { runs: Vec::new(), ignores_output };
+        let mut longest = Duration::ZERO;
+        for _ in 0..runs {
+            // Output that depends on addresses must be seen to differ.
+            let ended = self.run(&self.launch, true)?;
+            longest = longest.max(ended.duration);
+            baseline.runs.push(Looks::from(&ended));
+        }
+        Ok((baseline, longest))
+    }
+
+    /// Records a run, with everything that the program does.
+    pub fn record(&self, directory: &Path) -> Result<Ended, Failure> {
+        let mut launch = self.launch.clone();
+        launch.set("trace_all", "1")?;
+        launch.set("trace_path", &absolute(directory)?.to_string_lossy())?;
+        self.run(&launch, false)
+    }
+
+    /// Drives the program through a schedule, and reads what the gate told.
+    pub fn steer(&self, schedule: &Schedule, flags: &SteeringFlags) -> Result<(Ended, Vec<Entry>), Failure> {
+        let steering = self.steering(schedule, flags, flags.step_timeout)?;
+        let ended = self.run(&steering.launch, false)?;
+        let journal = fs::read_to_string(&steering.journal).unwrap_or_default();
+        // A program that was killed may have left half a line.
+        let entries = journal.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        steering.clean();
+        Ok((ended, entries))
+    }
+
+    /// What makes the program follow a schedule.
+    pub fn steering(&self, schedule: &Schedule, flags: &SteeringFlags, step_timeout: u32) -> Result<Steering, Failure> {
+        let number = self.runs.fetch_add(1, Ordering::Relaxed);
+        let [text, journal] = ["schedule", "journal"].map(|name| self.home.path().join(format!("{number}.{name}")));
+        fs::write(&text, schedule.to_string())
+            .map_err(|error| Failure::internal(format!("cannot write {}: {error}", text.display())))?;
+        let mut launch = self.launch.clone();
+        launch.set("replay_schedule", &text.to_string_lossy())?;
+        launch.set("replay_journal", &journal.to_string_lossy())?;
+        launch.set("replay_step_timeout_ms", &step_timeout.to_string())?;
+        launch.set("replay_pin", &flags.pin.join("+"))?;
+        let journal = PathBuf::from(format!("{}.{}", journal.display(), schedule.process));
+        Ok(Steering { launch, text, journal })
+    }
+
+    /// Lets the threads take turns by chance.
+    pub fn chance(&self, chance: Chance) -> Result<Ended, Failure> {
+        let mut launch = self.launch.clone();
+        launch.set("chaos_seed", &chance.seed.to_string())?;
+        launch.set("chaos_changes", &chance.changes.to_string())?;
+        launch.set("chaos_length", &chance.length.to_string())?;
+        self.run(&launch, false)
+    }
+
+    fn run(&self, launch: &Launch, is_plain: bool) -> Result<Ended, Failure> {
+        let command = if is_plain { launch.plain_command() } else { launch.command() };
+        let manner = Manner { limit: self.limit, shows_output: self.shows_output, random_addresses: is_plain };
+        run::run(command, manner).map_err(|unfinished| match unfinished {
+            Unfinished::CannotStart(error) => launch.failure(&error),
+            Unfinished::Interrupted => Failure::new(ExitCode::Interrupted, "interrupted"),
+            Unfinished::Failed(error) => Failure::internal(format!("cannot follow the program: {error}")),
+        })
+    }
+}
+
+/// A program that follows a schedule, and the files of that.
+pub struct Steering {
+    pub launch: Launch,
+    text: PathBuf,
+    journal: PathBuf,
+}
+
+impl Steering {
+    /// A long hunt would fill the disk.
+    fn clean(&self) {
+        for path in [&self.text, &self.journal] {
+            // What stays goes away with the directory.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// A program may change its directory.
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    std::path::absolute(path).map_err(|error| Failure::internal(format!("{}: {error}", path.display())))
+}

@@ -244,7 +244,7 @@ macro_rules! families {
             $(#[test]
             fn $name() {
                 let mut made = 0;
-                each_run(stringify!($name), $shape, CASES / 3, |machine, run| schedules_work(machine, run, &mut made));
+                each_run(stringify!($name), $shape, CASES, |machine, run| schedules_work(machine, run, &mut made));
                 println!("{}: {made} schedules", stringify!($name));
                 assert!(made > 0);
             })*

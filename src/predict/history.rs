@@ -141,6 +141,8 @@ pub struct History {
     /// Of each thread, the steps from which on it holds other locks than before, and which.
     holding: Vec<Vec<(At, u32)>>,
     codes: Vec<u64>,
+    /// Which event of its thread each step was, if that was asked for.
+    numbers: Vec<u32>,
     /// Steps that did not fit any more, because the history is limited.
     pub left_out: u64,
     /// Events that the recording lost.
@@ -159,6 +161,12 @@ impl History {
     #[must_use]
     pub fn pc(&self, at: At) -> u64 {
         self.codes[self.step(at).code as usize]
+    }
+
+    /// Which event of its thread a step was, counted from 0. None if that was not kept.
+    #[must_use]
+    pub fn number(&self, at: At) -> Option<u32> {
+        self.numbers.get(at as usize).copied()
     }
 
     /// All code locations: what [`Step::code`] counts.

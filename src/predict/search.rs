@@ -25,7 +25,7 @@ use rustc_hash::FxHashSet;
 
 use super::history::{At, History, NONE};
 use limits::Limits;
-pub(super) use limits::needs;
+pub(crate) use limits::needs;
 use state::{Move, State};
 
 /// What an order is searched for.

@@ -49,6 +49,7 @@ pub(super) enum Standing {
     Ended,
 }
 
+#[derive(Clone, PartialEq, Eq, Debug)]
 struct Thread {
     standing: Standing,
     /// Where it arrived, until it is done with that.
@@ -58,12 +59,14 @@ struct Thread {
 }
 
 /// Who decides.
+#[derive(Clone, PartialEq, Eq, Debug)]
 enum Plan {
     Turns(Turns),
     Chance(Chance),
 }
 
 /// The gate of one process.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Gate {
     plan: Plan,
     threads: BTreeMap<ThreadId, Thread>,
@@ -152,10 +155,7 @@ impl Gate {
                     return true;
                 }
             }
-            Plan::Chance(chance) => {
-                chance.arrived(thread);
-                self.settle();
-            }
+            Plan::Chance(_) => self.settle(),
         }
         // Whoever is here need not be woken.
         let goes = self.goes_on(thread);
@@ -362,27 +362,19 @@ impl Gate {
     /// Lets everybody go on who may.
     fn settle(&mut self) {
         let waiting = self.threads.iter().filter(|(_, known)| known.standing == Standing::Waiting);
-        match &self.plan {
-            Plan::Turns(turns) => {
-                let may: Vec<ThreadId> = waiting.map(|(&thread, _)| thread).filter(|&t| turns.may_go(t)).collect();
-                for thread in may {
-                    self.let_go(thread);
-                }
-            }
+        let mut go: Vec<ThreadId> = waiting.map(|(&thread, _)| thread).collect();
+        match &mut self.plan {
+            Plan::Turns(turns) => go.retain(|&thread| turns.may_go(thread)),
             Plan::Chance(chance) => {
                 let is_busy = |known: &Thread| matches!(known.standing, Standing::Running | Standing::Coming);
-                if !self.threads.values().any(is_busy)
-                    && let Some(best) = chance.best(waiting.map(|(&thread, _)| thread))
-                {
-                    self.let_go(best);
-                }
+                let is_free = !self.threads.values().any(is_busy);
+                go = if is_free { chance.choose(&go).into_iter().collect() } else { Vec::new() };
             }
         }
-    }
-
-    fn let_go(&mut self, thread: ThreadId) {
-        self.thread(thread).standing = Standing::Running;
-        self.woken.push(thread);
+        for thread in go {
+            self.thread(thread).standing = Standing::Running;
+            self.woken.push(thread);
+        }
     }
 
     /// Everybody waits for somebody, and nobody is left who could end that.

@@ -6,6 +6,8 @@
 //!
 //! | module | one idea |
 //! |---|---|
+//! | [`window`] | an order that splits a block of two critical sections |
+//! | [`synthesis`] | from an order of a run's steps to a schedule |
 //! | [`schedule`] | who does what in which turn, as a text |
 //! | [`gate`] | who may go on now: pure, without threads or time |
 //! | [`journal`] | what the gate tells about a run |
@@ -18,4 +20,6 @@ pub mod journal;
 pub mod minimal;
 pub mod run;
 pub mod schedule;
+pub mod synthesis;
 pub mod verdict;
+pub mod window;

@@ -16,7 +16,7 @@ use crate::report::image::{self, Image, SourceFrame, Symbol};
 use crate::report::modules::{ModuleMap, Place};
 
 /// What `/proc/PID/maps` appends to the path of a file that is no longer there (or was replaced by a new build).
-const DELETED: &str = " (deleted)";
+pub(crate) const DELETED: &str = " (deleted)";
 
 /// A function of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -21,11 +21,13 @@ pub struct Config {
     pub strict_waits: bool,
     /// Steps that are kept at most.
     pub most_steps: u32,
+    /// Keeps which event of its thread each step was: see [`History::number`].
+    pub numbers: bool,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { strict_waits: false, most_steps: NONE - 1 }
+        Config { strict_waits: false, most_steps: NONE - 1, numbers: false }
     }
 }
 
@@ -38,6 +40,8 @@ struct Held {
 
 #[derive(Default)]
 struct Thread {
+    /// Events of it that were taken, the present one included.
+    events: u32,
     frames: OpenFrames,
     holding: Holding,
     /// Basic blocks that it entered since its last access, and functions that were called directly: each of those begins with a block that no branch
@@ -122,6 +126,8 @@ impl<'a> Builder<'a> {
             return;
         }
         let Some(lane) = self.lane(thread) else { return };
+        let events = &mut self.state[lane as usize].events;
+        *events = events.saturating_add(1);
         let object = event.object;
         match kind {
             Kind::Enter => {
@@ -218,7 +224,7 @@ impl<'a> Builder<'a> {
     }
 
     fn add(&mut self, lane: Lane, op: Op, object: u32, link: At, pc: u64) -> At {
-        let Builder { history, state, codes, .. } = self;
+        let Builder { history, state, codes, config, .. } = self;
         let thread = &mut state[lane as usize];
         let code = *codes.entry(pc).or_insert_with(|| {
             history.codes.push(pc);
@@ -234,6 +240,9 @@ impl<'a> Builder<'a> {
             UNKNOWN
         };
         history.steps.push(Step { object, link, frame, hold, code, lane, op, branches });
+        if config.numbers {
+            history.numbers.push(thread.events - 1);
+        }
         history.lanes[lane as usize].push(at);
         at
     }

@@ -88,7 +88,7 @@ fn place(history: &History, at: At) -> usize {
 }
 
 /// What must have happened before a step, of other threads.
-pub(in crate::predict) fn needs(history: &History, at: At) -> impl Iterator<Item = At> {
+pub(crate) fn needs(history: &History, at: At) -> impl Iterator<Item = At> {
     let step = history.step(at);
     let link = if matches!(step.op, Op::Start | Op::Join | Op::Release) { step.link } else { NONE };
     let after = history.after.get(&at).into_iter().flatten().copied();

@@ -9,9 +9,11 @@ use crate::event::ThreadId;
 const MOST_IN_A_ROW: u32 = 1000;
 
 /// Priorities, and when they change.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Chance {
-    state: u64,
-    priorities: BTreeMap<ThreadId, i64>,
+    seed: u64,
+    /// Those who were put to the end of the line.
+    demoted: BTreeMap<ThreadId, i64>,
     /// The priority of who is put to the end next.
     lowest: i64,
     /// Numbers of the steps that change priorities.
@@ -25,45 +27,44 @@ impl Chance {
     /// All of it follows from the seed. There are so many changes within the first `length` steps.
     #[must_use]
     pub fn new(seed: u64, changes: u32, length: u32) -> Chance {
-        let mut chance = Chance {
-            state: seed,
-            priorities: BTreeMap::new(),
+        let length = u64::from(length.max(1));
+        Chance {
+            seed,
+            demoted: BTreeMap::new(),
             lowest: -1,
-            changes: Vec::new(),
+            changes: (0..u64::from(changes)).map(|number| random(seed, number) % length + 1).collect(),
             steps: 0,
             last: None,
             in_a_row: 0,
-        };
-        chance.changes = (0..changes).map(|_| chance.random() % u64::from(length.max(1)) + 1).collect();
-        chance
+        }
     }
 
-    /// `SplitMix64`: any seed will do.
-    fn random(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ mixed >> 31
-    }
-
-    pub fn arrived(&mut self, thread: ThreadId) {
+    /// Who of these goes on. Counted here and not when they arrive: threads that were just created arrive in any order.
+    pub fn choose(&mut self, waiting: &[ThreadId]) -> Option<ThreadId> {
+        let best = |chance: &Chance| waiting.iter().copied().max_by_key(|&thread| chance.priority(thread));
+        let first = best(self)?;
         self.steps += 1;
-        if !self.priorities.contains_key(&thread) {
-            let priority = (self.random() >> 1) as i64;
-            self.priorities.insert(thread, priority);
-        }
-        self.in_a_row = if self.last == Some(thread) { self.in_a_row + 1 } else { 0 };
-        self.last = Some(thread);
+        self.in_a_row = if self.last == Some(first) { self.in_a_row + 1 } else { 0 };
         if self.changes.contains(&self.steps) || self.in_a_row >= MOST_IN_A_ROW {
-            self.in_a_row = 0;
-            self.priorities.insert(thread, self.lowest);
+            self.demoted.insert(first, self.lowest);
             self.lowest -= 1;
+            self.in_a_row = 0;
         }
+        self.last = best(self);
+        self.last
     }
 
-    /// Who of these goes on.
-    pub fn best(&self, waiting: impl Iterator<Item = ThreadId>) -> Option<ThreadId> {
-        waiting.max_by_key(|thread| self.priorities.get(thread).copied().unwrap_or(i64::MAX))
+    fn priority(&self, thread: ThreadId) -> i64 {
+        // Not among the numbers that the changes are made of.
+        let own = || (random(self.seed, u64::from(thread) | 1 << 32) >> 1) as i64;
+        self.demoted.get(&thread).copied().unwrap_or_else(own)
     }
+}
+
+/// The number with this number, in the sequence that the seed stands for (`SplitMix64`).
+fn random(seed: u64, number: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ mixed >> 31
 }

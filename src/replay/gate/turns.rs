@@ -17,14 +17,14 @@ const MOST_EXTRA: u32 = 10_000;
 /// After so many turns that were given up, nothing is left of the schedule.
 const MOST_SKIPPED: u64 = 8;
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Expected {
     place: u32,
     turn: u32,
     role: Option<Role>,
 }
 
-#[derive(Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Sequence {
     steps: Vec<Expected>,
     next: usize,
@@ -37,13 +37,14 @@ struct Sequence {
 }
 
 /// A turn: whose, and which step of its sequence is the first that is not in it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Turn {
     thread: ThreadId,
     end: usize,
 }
 
 /// A schedule, and how far it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Turns {
     turns: Vec<Turn>,
     current: usize,

@@ -73,7 +73,10 @@ impl Chaos {
                 drop(progress);
                 let runs = counted(run + 1, "run");
                 let again = self.again(seed, &stage.launch().line());
-                super::print(format!("avmon: failed with seed {seed}, after {runs}: {failure}\nTo see it again: {again}\n").as_bytes())?;
+                super::print(
+                    format!("avmon: failed with seed {seed}, after {runs}: {failure}\nTo see it again: {again}\n")
+                        .as_bytes(),
+                )?;
                 return Ok(ExitCode::Findings);
             }
             progress.part(run as usize + 1, self.runs as usize, "run");

@@ -18,7 +18,6 @@ use clap::Args;
 use hunt::{Budget, Hunt};
 use state::{Shard, State, Tried};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -125,7 +124,8 @@ impl Confirm {
         let (baseline, limit) = self.baseline(&mut stage, &mut state)?;
         stage.limit(limit);
         let recording = self.recording(&stage, &baseline)?;
-        let output = || if self.json { Box::new(io::sink()) as Box<dyn io::Write + Send> } else { Box::new(io::stdout()) };
+        let output =
+            || if self.json { Box::new(io::sink()) as Box<dyn io::Write + Send> } else { Box::new(io::stdout()) };
         let settings: Vec<(&'static str, &str)> = self.flags.settings().collect();
         let Cases { mut processes, cases } = Cases::of(&recording, &self.output, &settings.iter().copied(), output)?;
 
@@ -255,11 +255,8 @@ impl Confirm {
         if failure.code != ExitCode::Interrupted {
             return failure;
         }
-        let output = if self.output == Path::new(DIRECTORY) {
-            String::new()
-        } else {
-            format!(" -o {}", self.output.display())
-        };
+        let output =
+            if self.output == Path::new(DIRECTORY) { String::new() } else { format!(" -o {}", self.output.display()) };
         let text = format!("interrupted; go on with 'avmon confirm --resume{output} -- {}'", stage.launch().line());
         Failure { text, ..failure }
     }

@@ -139,7 +139,11 @@ impl State {
     pub fn read(directory: &Path) -> Result<State, Failure> {
         let path = directory.join(NAME);
         let text = fs::read_to_string(&path).map_err(|error| {
-            Failure::internal(format!("{} holds no hunt of 'avmon confirm': {}: {error}", directory.display(), path.display()))
+            Failure::internal(format!(
+                "{} holds no hunt of 'avmon confirm': {}: {error}",
+                directory.display(),
+                path.display()
+            ))
         })?;
         let (program, shard, baseline, schedules, tried) = (String::new(), None, None, None, BTreeMap::new());
         let mut state = State { path, program, shard, baseline, schedules, tried };

@@ -94,11 +94,8 @@ impl Effort {
         });
         let most_steps =
             self.memory.map(|mib| (mib.saturating_mul(1 << 20) / STEP).min(u64::from(u32::MAX - 1)) as u32);
-        let config = history::Config {
-            strict_waits: options.strict_waits,
-            numbers: self.numbers,
-            ..history::Config::default()
-        };
+        let config =
+            history::Config { strict_waits: options.strict_waits, numbers: self.numbers, ..history::Config::default() };
         let config = history::Config { most_steps: most_steps.unwrap_or(config.most_steps), ..config };
         let mut is_direct = |pc| symbols.is_direct_call(pc);
         let mut builder = Builder::new(&survey, config).asking_of_calls(&mut is_direct);

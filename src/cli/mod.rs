@@ -1,8 +1,10 @@
 //! The `avmon` command, one file per subcommand.
 
+mod chaos;
 mod check;
 pub mod compiler;
 mod completions;
+mod confirm;
 mod demo;
 mod doctor;
 mod dump;
@@ -16,8 +18,10 @@ mod info;
 pub mod inherited;
 mod launch;
 mod library;
+mod merge;
 mod names;
 mod options;
+mod own_directory;
 mod parent;
 mod predict;
 mod program;
@@ -62,7 +66,10 @@ enum Command {
     Info(info::Info),
     Check(check::Check),
     Predict(predict::Predict),
+    Confirm(confirm::Confirm),
     Replay(replay::Replay),
+    Merge(merge::Merge),
+    Chaos(chaos::Chaos),
     Dump(dump::Dump),
     Export(export::Export),
     Report(report::Report),
@@ -102,6 +109,7 @@ Examples:
   avmon demo                             see a violation found and explained
   avmon run -- ./server -p 80            monitor any dynamically linked program
   avmon record -- ./server -p 80         the same, and record all that it does
+  avmon confirm -- ./test                record, predict, and make what is predicted happen
   avmon cc -O1 -pthread app.c -o app     compile so that functions are seen as blocks
   avmon report avmon.log.1234            read a log again
   avmon help run                         all about one command";
@@ -151,7 +159,10 @@ impl Command {
             Command::Info(command) => command.execute(),
             Command::Check(command) => command.execute(),
             Command::Predict(command) => command.execute(),
+            Command::Confirm(command) => command.execute(),
             Command::Replay(command) => command.execute(),
+            Command::Merge(command) => command.execute(),
+            Command::Chaos(command) => command.execute(),
             Command::Dump(command) => command.execute(),
             Command::Export(command) => command.execute(),
             Command::Report(command) => command.execute(),

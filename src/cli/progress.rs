@@ -60,6 +60,11 @@ impl Progress {
         });
     }
 
+    /// Tells what the work itself has to say.
+    pub fn line(&mut self, line: impl FnOnce() -> String) {
+        self.show(|_| format!("avmon: {}", line()));
+    }
+
     fn show(&mut self, line: impl FnOnce(Duration) -> String) {
         let Some(terminal) = &self.terminal else { return };
         let now = Instant::now();

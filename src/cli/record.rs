@@ -3,9 +3,10 @@
 use super::exit::{ExitCode, Failure};
 use super::figures::{counted, grouped, size};
 use super::launch::{Launch, OptionFlags};
+use super::own_directory::{Kind, cannot};
 use super::recording::{self, DIRECTORY};
 use super::{parent, tell};
-use crate::event::Kind;
+use crate::event;
 use crate::trace::exclude::Exclusions;
 use crate::trace::meta::Status;
 use crate::trace::reader::Trace;
@@ -14,7 +15,6 @@ use clap::Args;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{self, Path, PathBuf};
 use std::process::ExitStatus;
@@ -87,7 +87,7 @@ impl Record {
         own.extend(switches.into_iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (name, "1")));
         own.extend(size.as_deref().map(|size| ("trace_size_mb", size)));
         let mut launch = Launch::prepare(&self.program, self.flags.settings().chain(own))?;
-        make_directory(&self.output)?;
+        RECORDING.make(&self.output)?;
         if !self.exclude.is_empty() {
             let file = self.output.join("exclude.txt");
             let written = fs::write(&file, self.exclude.join("\n") + "\n").and_then(|()| path::absolute(&file));
@@ -192,7 +192,7 @@ fn has_accesses(trace: &Trace) -> bool {
     trace.threads().iter().take(MOST_THREADS).filter_map(|stream| trace.stream(stream.thread)).any(|mut stream| {
         (0..MOST_CHUNKS).any(|_| {
             stream.next_chunk(&mut events).is_some()
-                && events.iter().any(|event| matches!(event.kind(), Some(Kind::Read | Kind::Write)))
+                && events.iter().any(|event| matches!(event.kind(), Some(event::Kind::Read | event::Kind::Write)))
         })
     })
 }
@@ -207,39 +207,9 @@ fn told(status: ExitStatus, duration_ms: u64) -> Status {
     Status { exit_status: status.code(), signal: status.signal(), core_dumped: status.core_dumped(), duration_ms }
 }
 
-fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
-    Failure::internal(format!("cannot {what} {}: {error}; choose another directory with -o", path.display()))
-}
-
 /// Tells that a directory was made by this command, and may be moved or replaced by it.
-const MARK: &str = "avmon-recording";
-const MARK_TEXT: &str = "A recording made by 'avmon record'; 'avmon info' tells about it. A new one may replace it.\n";
-
-/// Makes the directory of the trace. What is there from an earlier recording is kept, once.
-fn make_directory(path: &Path) -> Result<(), Failure> {
-    // As 'mktemp -d' makes it.
-    let is_empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
-    if !is_empty && is_there(path)? {
-        let old = PathBuf::from(format!("{}.old", path.display()));
-        if is_there(&old)? {
-            fs::remove_dir_all(&old).map_err(|error| cannot("delete", &old, &error))?;
-        }
-        fs::rename(path, &old).map_err(|error| cannot("move", path, &error))?;
-    }
-    // Command line and environment may hold secrets.
-    let made = if is_empty { Ok(()) } else { fs::DirBuilder::new().mode(0o700).create(path) };
-    made.and_then(|()| fs::write(path.join(MARK), MARK_TEXT)).map_err(|error| cannot("make", path, &error))
-}
-
-/// Whether there is a recording. Anything else is not ours to move or delete.
-fn is_there(path: &Path) -> Result<bool, Failure> {
-    match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(cannot("look at", path, &error)),
-        Ok(_) if path.join(MARK).is_file() => Ok(true),
-        Ok(_) => Err(Failure::internal(format!(
-            "{} is there and is not a recording of avmon, so it is left alone; choose another directory with -o",
-            path.display()
-        ))),
-    }
-}
+const RECORDING: Kind = Kind {
+    mark: "avmon-recording",
+    text: "A recording made by 'avmon record'; 'avmon info' tells about it. A new one may replace it.\n",
+    what: "a recording",
+};

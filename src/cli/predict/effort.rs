@@ -48,11 +48,15 @@ pub struct Effort {
     /// Threads that work [default: as many as there are processors]
     #[arg(long, value_name = "COUNT")]
     jobs: Option<usize>,
+
+    /// Keeps which event each step was.
+    #[arg(skip)]
+    numbers: bool,
 }
 
 impl Effort {
-    /// All that findings come from, whatever it costs.
-    pub fn all() -> Effort {
+    /// All that findings come from, whatever it costs, with what schedules are made from.
+    pub fn for_schedules() -> Effort {
         let analyses = Analysis::ALL.iter().filter(|analysis| **analysis != Analysis::Nondeterminism);
         Effort {
             analyses: analyses.map(|analysis| analysis.name().to_owned()).collect(),
@@ -60,6 +64,7 @@ impl Effort {
             time: None,
             memory: None,
             jobs: None,
+            numbers: true,
         }
     }
 
@@ -89,7 +94,8 @@ impl Effort {
         });
         let most_steps =
             self.memory.map(|mib| (mib.saturating_mul(1 << 20) / STEP).min(u64::from(u32::MAX - 1)) as u32);
-        let config = history::Config { strict_waits: options.strict_waits, ..history::Config::default() };
+        let config =
+            history::Config { strict_waits: options.strict_waits, numbers: self.numbers, ..history::Config::default() };
         let config = history::Config { most_steps: most_steps.unwrap_or(config.most_steps), ..config };
         let mut is_direct = |pc| symbols.is_direct_call(pc);
         let mut builder = Builder::new(&survey, config).asking_of_calls(&mut is_direct);

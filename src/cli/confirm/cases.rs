@@ -1,0 +1,249 @@
+//! What is to be tried: the findings of a recording, each with its schedules, the most promising first.
+
+use crate::cli::exit::Failure;
+use crate::cli::names::Names;
+use crate::cli::predict::effort::{Effort, warn_of_history, warn_of_report};
+use crate::cli::progress::Progress;
+use crate::cli::recording::{self, RecordedModules};
+use crate::monitor::Monitor;
+use crate::predict::history::History;
+use crate::predict::prediction::{Prediction, Shape};
+use crate::predict::search::Budget;
+use crate::replay::schedule::Schedule;
+use crate::replay::synthesis::{self, Target};
+use crate::replay::window;
+use crate::report::finding::{Analysis, Finding, Kind, Pattern, Rung, Strength};
+use crate::report::merge::Entry;
+use crate::report::reporter::{Source, Totals};
+use crate::trace::reader::Trace;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Schedules of one finding: other runs through the same places seldom tell more.
+const MOST_OF_A_FINDING: usize = 4;
+
+/// One process of a recording, and what was found in it.
+pub struct Process {
+    pub monitor: Monitor,
+    pub entries: Vec<Entry>,
+    pub totals: Totals,
+}
+
+/// A schedule that may show a violation.
+pub struct Candidate {
+    /// In all, from 1.
+    pub number: usize,
+    pub schedule: Schedule,
+    /// The recorded run went that way already.
+    pub was_observed: bool,
+}
+
+/// A finding, and how it may be shown.
+pub struct Case {
+    /// Which process, and which of its entries.
+    pub process: usize,
+    pub entry: usize,
+    /// To be tried in this order.
+    pub candidates: Vec<Candidate>,
+    /// Why there is none.
+    pub obstacle: Option<String>,
+    rank: Rank,
+}
+
+/// What is tried first.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    strength: Strength,
+    rung: Reverse<Rung>,
+    pattern: Option<Pattern>,
+    /// Steps of the run between the block's two.
+    distance: u32,
+    agreeing: Reverse<usize>,
+}
+
+/// Everything that a recording gives to try.
+pub struct Cases {
+    pub processes: Vec<Process>,
+    pub cases: Vec<Case>,
+}
+
+/// Where the log of a process is written.
+pub fn log(directory: &Path, process: usize) -> PathBuf {
+    directory.join(format!("findings.{}.jsonl", process + 1))
+}
+
+impl Cases {
+    /// Predicts from all processes of a recording. `settings` are for what is reported, `output` makes where that is printed.
+    pub fn of<'a>(
+        recording: &Path,
+        directory: &Path,
+        settings: &(impl Iterator<Item = (&'static str, &'a str)> + Clone),
+        output: impl Fn() -> Box<dyn std::io::Write + Send>,
+    ) -> Result<Cases, Failure> {
+        let mut cases = Cases { processes: Vec::new(), cases: Vec::new() };
+        for (trace, number) in traces(recording)? {
+            let log = log(directory, cases.processes.len());
+            cases.add(&trace, number, settings.clone(), output(), log)?;
+        }
+        cases.cases.sort_by(|one, other| one.rank.cmp(&other.rank));
+        let candidates = cases.cases.iter_mut().flat_map(|case| &mut case.candidates);
+        for (number, candidate) in (1..).zip(candidates) {
+            candidate.number = number;
+        }
+        Ok(cases)
+    }
+
+    fn add<'a>(
+        &mut self,
+        trace: &Trace,
+        number: u32,
+        settings: impl Iterator<Item = (&'static str, &'a str)>,
+        output: Box<dyn std::io::Write + Send>,
+        log: PathBuf,
+    ) -> Result<(), Failure> {
+        recording::warn(trace.problems());
+        let settings = [("report", "1"), ("summary", "1"), ("print_suppressions", "1")].into_iter().chain(settings);
+        let options = recording::options(trace.meta(), settings)?;
+        let effort = Effort::for_schedules();
+        let mut symbols = recording::symbols_by(trace, &options);
+        let (history, merged) = effort.history(trace, &options, &mut symbols, &Progress::new);
+        recording::warn(&merged.problems);
+        warn_of_history(&history);
+        let mut names = Names::new(symbols, true);
+        let report = effort.analyse(&history, &options, &mut names, &effort.deadline(), Progress::new())?;
+        warn_of_report(&report);
+
+        let symbols = names.into_symbols().without_modules();
+        let reporter = recording::reporter(trace, &options, symbols, output, Some(log))?.collecting();
+        let mut monitor = Monitor::new(&options, trace.meta().pid, reporter, &trace.meta().early_locks);
+        let mut modules = RecordedModules::of(trace);
+        recording::read_monitored(trace, Progress::new(), |thread, event| {
+            monitor.step(thread, event, &mut modules);
+            ControlFlow::Continue(())
+        });
+        monitor.look_at_modules(&mut modules);
+        let found = report.predictions.iter().map(|prediction| (found_by(prediction), prediction));
+        let entries = monitor.merged(found, &history, effort.is_complete(&report, &history));
+
+        let mut wanted = Vec::new();
+        for (index, entry) in entries.iter().enumerate() {
+            let ways = ways(entry, &mut monitor, &report.predictions, &history);
+            wanted.extend(ways.into_iter().take(MOST_OF_A_FINDING).map(|way| (index, way)));
+        }
+        let targets: Vec<Target> = wanted.iter().map(|(_, way)| way.target.clone()).collect();
+        let made = synthesis::schedules(trace, &history, &targets, monitor.reporter().symbols());
+        let process = self.processes.len();
+        let mut cases: BTreeMap<usize, Case> = BTreeMap::new();
+        for ((index, way), made) in wanted.into_iter().zip(made) {
+            let finding = &entries[index].finding;
+            let case = cases.entry(index).or_insert_with(|| Case {
+                process,
+                entry: index,
+                candidates: Vec::new(),
+                obstacle: None,
+                rank: rank(finding, way.distance),
+            });
+            match made {
+                Ok(schedule) => {
+                    let schedule = Schedule { head: head(finding), process: number, ..schedule };
+                    let is_new = case.candidates.iter().all(|other| other.schedule != schedule);
+                    if is_new {
+                        case.candidates.push(Candidate { number: 0, schedule, was_observed: way.was_observed });
+                    }
+                }
+                Err(obstacle) => case.obstacle = Some(obstacle.to_string()),
+            }
+        }
+        self.cases.extend(cases.into_values());
+        let totals = monitor.totals(recording::totals(trace, &merged));
+        self.processes.push(Process { monitor, entries, totals });
+        Ok(())
+    }
+}
+
+/// The traces of a recording, and the how manieth process of its program each is.
+fn traces(recording: &Path) -> Result<Vec<(Trace, u32)>, Failure> {
+    let mut paths = recording::processes(recording);
+    if paths.is_empty() {
+        paths.push(recording.to_owned());
+    }
+    let mut traces = paths.iter().map(|path| recording::open(path)).collect::<Result<Vec<Trace>, Failure>>()?;
+    traces.sort_by_key(|trace| (trace.meta().start_time_ms, trace.meta().pid));
+    let mut seen: BTreeMap<String, u32> = BTreeMap::new();
+    let numbered = traces.into_iter().map(|trace| {
+        let next = seen.entry(trace.meta().program.clone()).or_default();
+        let number = *next;
+        *next += 1;
+        (trace, number)
+    });
+    Ok(numbered.collect())
+}
+
+/// One way to a violation.
+struct Way {
+    target: Target,
+    distance: u32,
+    was_observed: bool,
+}
+
+/// The ways of a finding: those of its data first, the shortest first.
+fn ways(entry: &Entry, monitor: &mut Monitor, predictions: &[Prediction], history: &History) -> Vec<Way> {
+    let budget = Budget::in_run_of(history.steps.len());
+    let (mut of_data, mut of_locks) = (Vec::new(), Vec::new());
+    for &member in &entry.members {
+        match monitor.reporter().source(member) {
+            Some(Source::Prediction(index)) => of_data.extend(predictions.get(*index).map(|prediction| {
+                let steps = &prediction.steps;
+                Way {
+                    target: Target::of_prediction(prediction),
+                    distance: steps.second.abs_diff(steps.first),
+                    was_observed: steps.culprit > steps.first && steps.culprit_too < steps.second,
+                }
+            })),
+            Some(Source::Window(violation)) => {
+                let was_observed = Kind::from(violation.kind) == Kind::In;
+                let target = window::target(history, violation, budget);
+                of_locks.extend(target.map(|target| Way { target, distance: u32::MAX, was_observed }));
+            }
+            None => {}
+        }
+    }
+    of_data.sort_by_key(|way| way.distance);
+    of_data.append(&mut of_locks);
+    of_data
+}
+
+fn rank(finding: &Finding, distance: u32) -> Rank {
+    Rank {
+        strength: finding.strength,
+        rung: Reverse(finding.rung),
+        pattern: finding.pattern,
+        distance,
+        agreeing: Reverse(finding.found_by.len()),
+    }
+}
+
+const fn found_by(prediction: &Prediction) -> Analysis {
+    match prediction.shape {
+        Shape::One(_) => Analysis::CutPoints,
+        Shape::Two => Analysis::Crossings,
+    }
+}
+
+/// What a schedule says to people.
+fn head(finding: &Finding) -> Vec<String> {
+    let mut head = vec![finding.sentence.clone()];
+    for operation in finding.operations() {
+        let place = &operation.location;
+        head.push(format!(
+            "{} {} at {} in {}",
+            finding.thread_label(operation.thread),
+            operation.action.does(),
+            place.short(),
+            place.name()
+        ));
+    }
+    head
+}

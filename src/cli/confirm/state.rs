@@ -1,0 +1,247 @@
+//! What a hunt has done so far, in a file: a line for each thing, written at once, so that an interruption loses nothing.
+
+use crate::cli::exit::Failure;
+use crate::cli::own_directory::cannot;
+use crate::replay::verdict::{Baseline, Judgement, Verdict};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "hunt.jsonl";
+
+/// A part of all schedules: every `of`-th finding's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Shard {
+    /// From 1.
+    pub number: usize,
+    pub of: usize,
+}
+
+impl Shard {
+    pub fn has(self, index: usize) -> bool {
+        index % self.of == self.number - 1
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Shard, String> {
+        let parts = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Shard { number, of }),
+            _ => Err("write it as NUMBER/COUNT, from 1/4 to 4/4 for example".to_owned()),
+        }
+    }
+}
+
+/// What came of one schedule.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Tried {
+    pub number: usize,
+    /// Of the schedule's text as it was made: the same number is the same schedule only if this is.
+    pub digest: u64,
+    pub judgement: Judgement,
+    /// Of the schedule that is kept.
+    pub switches: u64,
+    /// Runs of that, and how many ended so.
+    pub runs: u64,
+    pub alike: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Line {
+    Hunt { program: String, shard: Option<Shard> },
+    Baseline { baseline: Baseline, longest_ms: u64 },
+    Schedules { count: usize },
+    Tried(Tried),
+}
+
+/// The columns of the summary.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    /// A: all schedules.
+    pub schedules: usize,
+    pub of_verdict: [usize; Verdict::ALL.len()],
+}
+
+impl Totals {
+    pub fn add(&mut self, other: &Totals) {
+        self.schedules += other.schedules;
+        for (mine, more) in self.of_verdict.iter_mut().zip(other.of_verdict) {
+            *mine += more;
+        }
+    }
+
+    fn having(&self, wanted: fn(Verdict) -> bool) -> usize {
+        Verdict::ALL.iter().filter(|verdict| wanted(**verdict)).map(|verdict| self.of_verdict[*verdict as usize]).sum()
+    }
+
+    /// N: those that led to their violation.
+    pub fn reached(&self) -> usize {
+        self.having(Verdict::is_reached)
+    }
+
+    /// F: those with which the program failed.
+    pub fn failing(&self) -> usize {
+        self.having(Verdict::is_failure)
+    }
+
+    pub fn run(&self) -> usize {
+        self.having(|_| true)
+    }
+
+    /// A line for people.
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "avmon: schedules: {} made (A), {} reached their violation (N), {} failing (F)",
+            self.schedules,
+            self.reached(),
+            self.failing()
+        );
+        for verdict in [Verdict::Infeasible, Verdict::Diverged] {
+            let count = self.of_verdict[verdict as usize];
+            if count > 0 {
+                text += &format!(", {count} {}", verdict.name());
+            }
+        }
+        match self.schedules.saturating_sub(self.run()) {
+            0 => text + "\n",
+            left => format!("{text}, {left} not run\n"),
+        }
+    }
+}
+
+/// What was done before, and the file to which more is added.
+pub struct State {
+    path: PathBuf,
+    pub program: String,
+    pub shard: Option<Shard>,
+    pub baseline: Option<(Baseline, u64)>,
+    schedules: Option<usize>,
+    pub tried: BTreeMap<usize, Tried>,
+}
+
+impl State {
+    /// A hunt that begins.
+    pub fn begin(directory: &Path, program: &str, shard: Option<Shard>) -> Result<State, Failure> {
+        let path = directory.join(NAME);
+        let (baseline, schedules, tried) = (None, None, BTreeMap::new());
+        let state = State { path, program: program.to_owned(), shard, baseline, schedules, tried };
+        state.write(&Line::Hunt { program: program.to_owned(), shard })?;
+        Ok(state)
+    }
+
+    /// A hunt that was there before.
+    pub fn read(directory: &Path) -> Result<State, Failure> {
+        let path = directory.join(NAME);
+        let text = fs::read_to_string(&path).map_err(|error| {
+            Failure::internal(format!(
+                "{} holds no hunt of 'avmon confirm': {}: {error}",
+                directory.display(),
+                path.display()
+            ))
+        })?;
+        let (program, shard, baseline, schedules, tried) = (String::new(), None, None, None, BTreeMap::new());
+        let mut state = State { path, program, shard, baseline, schedules, tried };
+        // The last line may be half of one.
+        for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+            match line {
+                Line::Hunt { program, shard } => (state.program, state.shard) = (program, shard),
+                Line::Baseline { baseline, longest_ms } => state.baseline = Some((baseline, longest_ms)),
+                Line::Schedules { count } => state.schedules = Some(count),
+                Line::Tried(tried) => drop(state.tried.insert(tried.number, tried)),
+            }
+        }
+        Ok(state)
+    }
+
+    pub fn add_baseline(&mut self, baseline: Baseline, longest_ms: u64) -> Result<(), Failure> {
+        self.write(&Line::Baseline { baseline: baseline.clone(), longest_ms })?;
+        self.baseline = Some((baseline, longest_ms));
+        Ok(())
+    }
+
+    pub fn add_schedules(&mut self, count: usize) -> Result<(), Failure> {
+        self.write(&Line::Schedules { count })?;
+        self.schedules = Some(count);
+        Ok(())
+    }
+
+    pub fn add(&mut self, tried: Tried) -> Result<(), Failure> {
+        self.write(&Line::Tried(tried.clone()))?;
+        self.tried.insert(tried.number, tried);
+        Ok(())
+    }
+
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals { schedules: self.schedules.unwrap_or(0), ..Totals::default() };
+        for tried in self.tried.values() {
+            totals.of_verdict[tried.judgement.verdict as usize] += 1;
+        }
+        totals
+    }
+
+    fn write(&self, line: &Line) -> Result<(), Failure> {
+        let text = serde_json::to_string(line).unwrap_or_default() + "\n";
+        let file = fs::OpenOptions::new().append(true).create(true).open(&self.path);
+        file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| cannot("write", &self.path, &error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(number: usize, verdict: Verdict) -> Tried {
+        let judgement = Judgement { verdict, detail: "so".into() };
+        Tried { number, digest: 7, judgement, switches: 3, runs: 10, alike: 9 }
+    }
+
+    #[test]
+    fn what_was_done_is_read_again_also_after_half_a_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let shard = Some(Shard { number: 2, of: 3 });
+        let mut state = State::begin(directory.path(), "./app 'a b'", shard).unwrap();
+        state.add_baseline(Baseline::default(), 12).unwrap();
+        state.add_schedules(5).unwrap();
+        state.add(tried(1, Verdict::Confirmed)).unwrap();
+        state.add(tried(4, Verdict::Failing)).unwrap();
+        let mut file = fs::OpenOptions::new().append(true).open(directory.path().join(NAME)).unwrap();
+        file.write_all(b"{\"type\":\"tri").unwrap();
+        let again = State::read(directory.path()).unwrap();
+        assert_eq!((&*again.program, again.shard, again.tried.len()), ("./app 'a b'", shard, 2));
+        assert_eq!(again.tried[&4], tried(4, Verdict::Failing));
+        assert_eq!(
+            again.totals().text(),
+            "avmon: schedules: 5 made (A), 2 reached their violation (N), 1 failing (F), 3 not run\n"
+        );
+        assert!(State::read(&directory.path().join("none")).is_err_and(|failure| failure.text.contains("no hunt")));
+    }
+
+    #[test]
+    fn totals_of_parts_are_those_of_the_whole() {
+        let mut of_verdict = [0; Verdict::ALL.len()];
+        of_verdict[Verdict::Diverged as usize] = 2;
+        let mut totals = Totals { schedules: 3, of_verdict };
+        totals.add(&totals.clone());
+        assert_eq!(
+            totals.text(),
+            "avmon: schedules: 6 made (A), 0 reached their violation (N), 0 failing (F), 4 diverged, 2 not run\n"
+        );
+    }
+
+    #[test]
+    fn shards_are_written_as_parts_of_a_whole() {
+        let shards: Vec<Shard> = ["1/3", "2/3", "3/3"].iter().map(|text| text.parse().unwrap()).collect();
+        for index in 0..10 {
+            assert_eq!(shards.iter().filter(|shard| shard.has(index)).count(), 1);
+        }
+        for wrong in ["0/3", "4/3", "1", "a/b", "1/0"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -73,7 +73,11 @@ impl fmt::Display for Unschedulable {
                 write!(f, "the code at {pc:#x} on the way is in no file, so it cannot be found in another run")
             }
             Unschedulable::NoStop(role) => {
-                write!(f, "threads cannot be stopped at the {} step: where in the code it was is not known", role.word())
+                write!(
+                    f,
+                    "threads cannot be stopped at the {} step: where in the code it was is not known",
+                    role.word()
+                )
             }
         }
     }

@@ -35,9 +35,8 @@ fn needed(history: &History, objects: &Objects<'_>, target: &Target) -> (Vec<At>
     let order = (0..target.order.from).chain(target.order.steps.iter().copied());
     for at in order.rev() {
         let touch = objects.touch(at);
-        let is_in_conflict = touch.is_some_and(|touch| {
-            touched[touch.object as usize] & if touch.changes { TOUCHED } else { CHANGED } != 0
-        });
+        let is_in_conflict = touch
+            .is_some_and(|touch| touched[touch.object as usize] & if touch.changes { TOUCHED } else { CHANGED } != 0);
         let more = &mut has_more[history.step(at).lane as usize];
         if !(*more || is_in_conflict || wanted.contains(&at)) {
             continue;

@@ -473,7 +473,7 @@ turn 0 3!second
         let directory = tempfile::tempdir().expect("a directory");
         let (trace, _) = recorded(directory.path(), &run(&[]));
         let history = predict_support::history(&trace_run::merged(&trace).0);
-        let first = (0..).find(|&at| history.step(at).op == Op::Acquire).expect("an acquire");
+        let first = (0..history.steps.len() as At).find(|&at| history.step(at).op == Op::Acquire).expect("an acquire");
         let order = Order { from: first + 1, steps: Vec::new() };
         let mut symbols = Symbols::new(&Options::default(), ModuleMap::parse(MAP));
         let unnumbered = Target { roles: vec![(first, Role::First)], order };

@@ -359,7 +359,8 @@ pub fn catch_interruptions() -> io::Result<()> {
             if old.sa_sigaction != libc::SIG_IGN {
                 let mut new: libc::sigaction = std::mem::zeroed();
                 new.sa_sigaction = interrupted as extern "C" fn(i32) as usize;
-                new.sa_flags = libc::SA_RESTART;
+                // The second one ends this process at once.
+                new.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
                 libc::sigaction(signal, &raw const new, std::ptr::null_mut());
             }
         }

@@ -141,6 +141,8 @@ AVMON_PRIVATE void avmon_after_read(int descriptor);
 AVMON_PRIVATE void avmon_after_signal_wait(int signal);
 AVMON_PRIVATE void avmon_resolve(void);
 AVMON_PRIVATE uint32_t *avmon_steered_begin(void *condition, void *lock, int endless, uintptr_t pc);
+struct timespec;
+AVMON_PRIVATE const struct timespec *avmon_deadline(int clock, const struct timespec *until, struct timespec *place);
 AVMON_PRIVATE int avmon_steered_is_asleep(void);
 AVMON_PRIVATE int avmon_steered_end(void *condition, void *lock, int woken, uintptr_t pc);
 AVMON_PRIVATE void avmon_steered_cancelled(void *lock);

@@ -127,6 +127,8 @@ static int steered_wait(void *condition, void *lock, clockid_t clock, const stru
     if (word == NULL)
         return -1;
     int woken = 1;
+    struct timespec place;
+    until = avmon_deadline(clock, until, &place);
     pthread_cleanup_push(steered_wait_cancelled, lock);
     for (;;) {
         uint32_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -231,11 +233,13 @@ AVMON_PRIVATE int avmon_pthread_cancel(pthread_t thread, uintptr_t pc) {
 AVMON_PRIVATE int avmon_sem_wait(sem_t *s, uintptr_t pc) { SEMAPHORE_WAIT(s, pc, 1, REAL(sem_wait)(s)); }
 
 AVMON_PRIVATE int avmon_sem_timedwait(sem_t *s, const struct timespec *until, uintptr_t pc) {
-    SEMAPHORE_WAIT(s, pc, 0, REAL(sem_timedwait)(s, until));
+    struct timespec place;
+    SEMAPHORE_WAIT(s, pc, 0, REAL(sem_timedwait)(s, avmon_deadline(CLOCK_REALTIME, until, &place)));
 }
 
 AVMON_PRIVATE int avmon_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until, uintptr_t pc) {
-    SEMAPHORE_WAIT(s, pc, 0, REAL(sem_clockwait)(s, clock, until));
+    struct timespec place;
+    SEMAPHORE_WAIT(s, pc, 0, REAL(sem_clockwait)(s, clock, avmon_deadline(clock, until, &place)));
 }
 
 /* Nothing read is something too: the other end was closed. */

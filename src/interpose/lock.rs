@@ -1,12 +1,13 @@
 //! Mutexes, reader-writer locks, spin locks and C11 mutexes: acquires are recorded after the real call, releases
 //! before it. What the program gets back is always the real function's own answer.
 
+use super::pinned;
 use super::real::{self, Object};
 use crate::event::{Kind, Mode};
 use crate::replay::schedule::Act;
 use crate::runtime::record::{acquire_mutex, drop_acquire};
 use crate::runtime::{record, steering, tls};
-use libc::{EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
+use libc::{CLOCK_REALTIME, EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
 
 /// What an acquiring call's answer means. C11 functions have codes of their own.
 #[derive(Clone, Copy)]
@@ -42,11 +43,11 @@ fn not_simply_acquired(result: c_int, codes: Codes, lock: Object, mode: Mode, pc
 }
 
 macro_rules! acquires {
-    ($($name:ident($($argument:ident: $type:ty),*), $mode:ident, $codes:ident;)*) => {
-        $(pub unsafe extern "C" fn $name(lock: Object $(, $argument: $type)*, pc: u64) -> c_int {
+    ($($name:ident, $mode:ident, $codes:ident;)*) => {
+        $(pub unsafe extern "C" fn $name(lock: Object, pc: u64) -> c_int {
             steering::before(Act::Lock, lock.addr() as u64, pc);
             // SAFETY: the program's own call.
-            let result = unsafe { real::$name()(lock $(, $argument)*) };
+            let result = unsafe { real::$name()(lock) };
             acquired(result, Codes::$codes, lock, Mode::$mode, pc)
         })*
     };
@@ -111,18 +112,36 @@ waits! {
 }
 
 acquires! {
-    pthread_mutex_trylock(), Exclusive, Posix;
-    pthread_mutex_timedlock(until: *const timespec), Exclusive, Posix;
-    pthread_mutex_clocklock(clock: clockid_t, until: *const timespec), Exclusive, Posix;
-    pthread_rwlock_tryrdlock(), Shared, Posix;
-    pthread_rwlock_trywrlock(), Exclusive, Posix;
-    pthread_rwlock_timedrdlock(until: *const timespec), Shared, Posix;
-    pthread_rwlock_timedwrlock(until: *const timespec), Exclusive, Posix;
-    pthread_rwlock_clockrdlock(clock: clockid_t, until: *const timespec), Shared, Posix;
-    pthread_rwlock_clockwrlock(clock: clockid_t, until: *const timespec), Exclusive, Posix;
-    pthread_spin_trylock(), Exclusive, Posix;
-    mtx_trylock(), Exclusive, C11;
-    mtx_timedlock(until: *const timespec), Exclusive, C11;
+    pthread_mutex_trylock, Exclusive, Posix;
+    pthread_rwlock_tryrdlock, Shared, Posix;
+    pthread_rwlock_trywrlock, Exclusive, Posix;
+    pthread_spin_trylock, Exclusive, Posix;
+    mtx_trylock, Exclusive, C11;
+}
+
+macro_rules! timed_waits {
+    ($($name:ident($($clock:ident: $type:ty)?) by $known:expr, $mode:ident, $codes:ident;)*) => {
+        $(pub unsafe extern "C" fn $name(lock: Object, $($clock: $type,)? until: *const timespec, pc: u64) -> c_int {
+            steering::before(Act::Lock, lock.addr() as u64, pc);
+            let mut place = timespec { tv_sec: 0, tv_nsec: 0 };
+            // SAFETY: the program's own call.
+            let result = unsafe {
+                let until = pinned::deadline($known, until, &mut place);
+                real::$name()(lock, $($clock,)? until)
+            };
+            acquired(result, Codes::$codes, lock, Mode::$mode, pc)
+        })*
+    };
+}
+
+timed_waits! {
+    pthread_mutex_timedlock() by CLOCK_REALTIME, Exclusive, Posix;
+    pthread_mutex_clocklock(clock: clockid_t) by clock, Exclusive, Posix;
+    pthread_rwlock_timedrdlock() by CLOCK_REALTIME, Shared, Posix;
+    pthread_rwlock_timedwrlock() by CLOCK_REALTIME, Exclusive, Posix;
+    pthread_rwlock_clockrdlock(clock: clockid_t) by clock, Shared, Posix;
+    pthread_rwlock_clockwrlock(clock: clockid_t) by clock, Exclusive, Posix;
+    mtx_timedlock() by CLOCK_REALTIME, Exclusive, C11;
 }
 
 macro_rules! releases {

@@ -6,6 +6,7 @@ pub mod export;
 pub mod io;
 pub mod lock;
 pub mod memory;
+pub mod pinned;
 pub mod process;
 pub mod real;
 #[cfg(test)]
@@ -141,6 +142,22 @@ exports! {
 }
 
 exports! {
+    pub const PINNED;
+    clock_gettime => pinned::clock_gettime;
+    gettimeofday => pinned::gettimeofday;
+    time => pinned::time;
+    getrandom => pinned::getrandom;
+    getentropy => pinned::getentropy;
+    getpid => pinned::getpid;
+    kill => pinned::kill;
+}
+
+exports! {
+    pub const STEERING;
+    avmon_violation => crate::runtime::steering::violation;
+}
+
+exports! {
     pub const FUNCTIONS;
     __tsan_func_entry => shim::avmon_func_entry, in a recording => shim::avmon_record_entry;
     __tsan_func_exit => shim::avmon_func_exit, in a recording => shim::avmon_record_exit;
@@ -209,7 +226,6 @@ mod jumps {
         sendmsg: io::before_write;
         eventfd_write: io::before_write;
         close: io::before_close;
-        kill: io::before_kill;
         pthread_kill: io::before_kill;
         sigqueue: io::before_kill;
         pthread_sigqueue: io::before_kill;
@@ -233,6 +249,8 @@ pub const TABLE: &[(&str, &[&str])] = &[
     ("signals", SIGNALS),
     ("channels", CHANNELS),
     ("memory", memory::NAMES),
+    ("pinned", PINNED),
+    ("steering", STEERING),
     ("strings", strings::NAMES),
     ("functions", FUNCTIONS),
     ("accesses", tsan::access::NAMES),

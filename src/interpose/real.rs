@@ -105,6 +105,13 @@ real_functions! {
     dup: fn(c_int) -> c_int, None;
     dup2: fn(c_int, c_int) -> c_int, None;
     dup3: fn(c_int, c_int, c_int) -> c_int, None;
+    clock_gettime: fn(clockid_t, *mut timespec) -> c_int, None;
+    gettimeofday: fn(*mut libc::timeval, *mut c_void) -> c_int, None;
+    time: fn(*mut libc::time_t) -> libc::time_t, None;
+    getrandom: fn(*mut c_void, libc::size_t, libc::c_uint) -> libc::ssize_t, None;
+    getentropy: fn(*mut c_void, libc::size_t) -> c_int, None;
+    getpid: fn() -> libc::pid_t, None;
+    kill: fn(libc::pid_t, c_int) -> c_int, None;
     _Fork: fn() -> libc::pid_t, None;
     _exit: fn(c_int) -> !, None;
     quick_exit: fn(c_int) -> !, None;

@@ -35,6 +35,7 @@ callbacks! {
     "avmon_after_read" => io::after_read;
     "avmon_after_signal_wait" => io::after_signal_wait;
     "avmon_resolve" => super::resolve_from_c;
+    "avmon_deadline" => super::pinned::deadline;
     "avmon_steered_begin" => condition::steered_begin;
     "avmon_steered_is_asleep" => steering::is_asleep;
     "avmon_steered_end" => condition::steered_end;

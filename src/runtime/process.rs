@@ -38,7 +38,7 @@ fn is_preloaded() -> bool {
 
 fn arm() {
     crate::interpose::resolve();
-    ARMED_PROCESS.store(std::process::id(), Ordering::Relaxed);
+    ARMED_PROCESS.store(state::process_id(), Ordering::Relaxed);
     super::read_options();
     if !super::options().follow_exec {
         super::environment::leave_preload();
@@ -181,7 +181,7 @@ unsafe extern "C" fn after_fork_in_child() {
     if was == State::Off {
         return;
     }
-    ARMED_PROCESS.store(std::process::id(), Ordering::Relaxed);
+    ARMED_PROCESS.store(state::process_id(), Ordering::Relaxed);
     STARTING.store(false, Ordering::Relaxed);
     ENDING.store(UNKNOWN, Ordering::Relaxed);
     pipeline::uninstall();

@@ -185,7 +185,7 @@ pub unsafe fn created(id: ThreadId, pthread: *const libc::pthread_t) {
 pub unsafe fn adopt(t: *mut Tls) {
     debug_assert!(std::ptr::eq(t, tls()));
     // SAFETY: plain system calls.
-    let is_main = unsafe { libc::getpid() == libc::gettid() };
+    let is_main = unsafe { super::state::process_id() == libc::gettid() as u32 };
     let record = new_record(is_main.then_some(0), std::ptr::null_mut(), std::ptr::null_mut(), Given::default());
     enter(record);
     super::process::watch_thread_end();

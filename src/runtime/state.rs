@@ -70,13 +70,18 @@ pub fn change_state(from: State, to: State) -> bool {
     STATE.compare_exchange(from as u8, to as u8, Ordering::AcqRel, Ordering::Acquire).is_ok()
 }
 
+/// The id of this process, also where the program is told another one.
+#[must_use]
+pub fn process_id() -> u32 {
+    // SAFETY: no preconditions.
+    unsafe { libc::syscall(libc::SYS_getpid) as u32 }
+}
+
 /// Whether this is the armed process itself, and not a child: of vfork, on its memory, or of a fork that ran no fork
 /// handlers (`_Fork`, a bare system call), with a copy of it, no worker, and locks that nobody will give back.
 #[must_use]
 pub fn is_armed_process() -> bool {
-    // SAFETY: no preconditions.
-    let process = unsafe { libc::getpid() };
-    process as u32 == ARMED_PROCESS.load(Ordering::Relaxed)
+    process_id() == ARMED_PROCESS.load(Ordering::Relaxed)
 }
 
 /// Whether the monitor runs, and in this very process. For what takes a lock or waits for the worker.

@@ -10,7 +10,7 @@ mod places;
 
 use std::collections::BTreeMap;
 use std::os::fd::AsRawFd as _;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -64,6 +64,37 @@ static PLACES: AtomicPtr<Places> = AtomicPtr::new(std::ptr::null_mut());
 static BLOCKED: AtomicU32 = AtomicU32::new(0);
 /// All turns are over: nobody needs to stop.
 static IS_FREE: AtomicBool = AtomicBool::new(false);
+/// What is the same in every run, as bits.
+static PINNED: AtomicU8 = AtomicU8::new(0);
+
+/// Something that differs from run to run, and need not in a steered one.
+#[derive(Clone, Copy)]
+pub struct Pins(u8);
+
+impl Pins {
+    pub const TIME: Pins = Pins(1);
+    pub const RANDOM: Pins = Pins(2);
+    pub const PIDS: Pins = Pins(4);
+    const NAMES: [(&str, Pins); 3] = [("time", Pins::TIME), ("random", Pins::RANDOM), ("pids", Pins::PIDS)];
+}
+
+/// Whether this process has it pinned.
+#[inline]
+#[must_use]
+pub fn pins(what: Pins) -> bool {
+    PINNED.load(Ordering::Relaxed) & what.0 != 0
+}
+
+/// What is to be pinned, of the names in the option.
+fn read_pins(text: &str) -> Result<u8, String> {
+    let mut pins = 0;
+    for name in text.split('+').filter(|name| !name.is_empty()) {
+        let known = Pins::NAMES.iter().find(|(known, _)| *known == name);
+        let (_, bits) = known.ok_or_else(|| format!("replay_pin: '{name}' is none of time, random, pids"))?;
+        pins |= bits.0;
+    }
+    Ok(pins)
+}
 
 /// Whether this process is steered.
 #[inline(always)]
@@ -79,15 +110,18 @@ pub fn is_asked_for() -> bool {
 
 /// Takes the program in hand, if this is the process that is meant. When its first thread is about to be created.
 pub fn start() {
-    let steering = match prepare() {
-        Ok(Some(steering)) => steering,
-        Ok(None) => return state::set_state(State::Dead),
+    let steering = match read_pins(&options().replay_pin).and_then(|pins| Ok((pins, prepare()?))) {
+        Ok((pins, Some(steering))) => {
+            PINNED.store(pins, Ordering::Relaxed);
+            steering
+        }
+        Ok((_, None)) => return state::set_state(State::Dead),
         Err(reason) => {
             say(&format!("avmon: {reason}; the program runs unsteered\n"));
             return state::set_state(State::Dead);
         }
     };
-    write(steering.journal.as_ref(), &Entry::Steered { pid: std::process::id() });
+    write(steering.journal.as_ref(), &Entry::Steered { pid: state::process_id() });
     STEERING.store(Box::leak(Box::new(Mutex::new(steering))), Ordering::Release);
     state::set_state(State::Steered);
     recording::start_steering();
@@ -196,6 +230,7 @@ fn write(journal: Option<&std::fs::File>, entry: &Entry) {
 pub fn leave() {
     STEERING.store(std::ptr::null_mut(), Ordering::Release);
     PLACES.store(std::ptr::null_mut(), Ordering::Release);
+    PINNED.store(0, Ordering::Release);
     BLOCKED.store(0, Ordering::Release);
     IS_FREE.store(false, Ordering::Release);
 }
@@ -333,7 +368,8 @@ fn stop(seat: &'static Seat, act: Act, object: u64, size: u64, code: u64) {
         is_due
     });
     if is_due == Some(true) {
-        avmon_violation();
+        // SAFETY: does nothing.
+        unsafe { avmon_violation() };
     }
 }
 
@@ -361,13 +397,12 @@ fn finish(seat: &'static Seat) {
     }
 }
 
-/// Where a debugger can stop the program: the next thing that this thread does makes the violation complete.
-#[unsafe(no_mangle)]
-#[inline(never)]
-pub extern "C" fn avmon_violation() {
-    // Something that the compiler must keep, so that there is a place for a breakpoint.
-    std::hint::black_box(());
+unsafe extern "C" {
+    fn avmon_violation();
 }
+
+/// Where a debugger can stop the program, under its exported name: the next thing that this thread does makes the violation complete.
+pub extern "C" fn violation() {}
 
 /// Chance has no places: every synchronisation counts.
 fn is_chance() -> bool {

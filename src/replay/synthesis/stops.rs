@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Target;
 use super::dependence::{Conflicts, Objects};
-use crate::predict::history::{At, History, Lane, Op};
+use crate::predict::history::{At, History, Lane, NONE, Op};
 use crate::replay::schedule::Act;
 
 /// What a thread does in a turn: those steps of it that are stops. None of it is empty.
@@ -160,8 +160,10 @@ fn barriers(history: &History, order: &[At]) -> Vec<At> {
         act(history, at).is_some() && (!is_plain(step.op) || step.op.writes() && is_among_others())
     };
     let lanes = history.lanes.iter().zip(done).filter_map(|(lane, done)| {
-        let begins = || lane.first().is_some_and(|&start| forks.contains(&history.step(start).link));
-        if done == 0 && !begins() {
+        // A fork that is a stop, and not among these steps, waits with the others.
+        let fork = lane.first().map_or(NONE, |&start| history.step(start).link);
+        let is_unborn = done == 0 && fork != NONE && !forks.contains(&fork) && act(history, fork).is_some();
+        if is_unborn {
             return None;
         }
         lane[done..].iter().copied().find(is_noticed)

@@ -1,0 +1,147 @@
+//! What a program asks the system for and gets another answer to in every run: the time of day, random numbers, its process id. A steered run
+//! can have the same answers each time. Otherwise these are the real functions.
+//!
+//! Only the time of day is pinned: clocks that count from some event drive timeouts, which must pass. A deadline that the program computed
+//! from its pinned time is turned back into a real one. `/dev/urandom`, the processor's own random numbers and the time of files are not pinned.
+
+#![allow(clippy::must_use_candidate, reason = "the program calls these, and does with the result what it likes")]
+
+use super::{io, real};
+use crate::runtime::{steering, tls};
+use libc::{c_int, c_uint, c_void, clockid_t, pid_t, size_t, ssize_t, time_t, timespec, timeval};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// The begin of 2026 in nanoseconds since 1970.
+const BEGIN: i64 = 1_767_225_600 * SECOND;
+const SECOND: i64 = 1_000_000_000;
+/// How much later it is each time that the program asks.
+const TICK: i64 = 1000;
+/// No process has this id: the kernel's are below.
+const PROCESS: pid_t = 4_200_000;
+
+static NOW: AtomicI64 = AtomicI64::new(BEGIN);
+static RANDOM: AtomicU64 = AtomicU64::new(0);
+
+/// Whether the program, and not a hook of ours at work for it, gets pinned answers.
+fn is_pinned(what: steering::Pins) -> bool {
+    // SAFETY: the thread's own state.
+    steering::pins(what) && unsafe { (*tls::tls()).gate == 0 }
+}
+
+fn timespec_of(nanoseconds: i64) -> timespec {
+    timespec { tv_sec: nanoseconds.div_euclid(SECOND), tv_nsec: nanoseconds.rem_euclid(SECOND) }
+}
+
+fn nanoseconds_of(time: &timespec) -> i64 {
+    time.tv_sec.saturating_mul(SECOND).saturating_add(time.tv_nsec)
+}
+
+fn is_time_of_day(clock: clockid_t) -> bool {
+    matches!(clock, libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE)
+}
+
+fn next_time() -> timespec {
+    timespec_of(NOW.fetch_add(TICK, Ordering::Relaxed) + TICK)
+}
+
+pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
+    if is_time_of_day(clock) && !time.is_null() && is_pinned(steering::Pins::TIME) {
+        // SAFETY: the program's own place for it.
+        unsafe { *time = next_time() };
+        return 0;
+    }
+    // SAFETY: the program's own call.
+    unsafe { real::clock_gettime()(clock, time) }
+}
+
+pub unsafe extern "C" fn gettimeofday(time: *mut timeval, zone: *mut c_void) -> c_int {
+    if !time.is_null() && is_pinned(steering::Pins::TIME) {
+        let now = next_time();
+        // SAFETY: the program's own place for it.
+        unsafe { *time = timeval { tv_sec: now.tv_sec, tv_usec: now.tv_nsec / 1000 } };
+        return 0;
+    }
+    // SAFETY: the program's own call.
+    unsafe { real::gettimeofday()(time, zone) }
+}
+
+pub unsafe extern "C" fn time(place: *mut time_t) -> time_t {
+    if is_pinned(steering::Pins::TIME) {
+        let now = next_time().tv_sec;
+        if !place.is_null() {
+            // SAFETY: the program's own place for it.
+            unsafe { *place = now };
+        }
+        return now;
+    }
+    // SAFETY: the program's own call.
+    unsafe { real::time()(place) }
+}
+
+/// The real time at which a deadline passes that the program computed from what it takes for the time.
+///
+/// # Safety
+/// `until` is null or a time.
+pub unsafe extern "C" fn deadline(clock: clockid_t, until: *const timespec, place: &mut timespec) -> *const timespec {
+    // SAFETY: the contract.
+    let Some(wanted) = (unsafe { until.as_ref() }) else { return until };
+    if !is_time_of_day(clock) || !is_pinned(steering::Pins::TIME) {
+        return until;
+    }
+    let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a clock that every kernel has, and a place for its time.
+    unsafe { real::clock_gettime()(clock, &raw mut now) };
+    let left = nanoseconds_of(wanted).saturating_sub(NOW.load(Ordering::Relaxed));
+    *place = timespec_of(nanoseconds_of(&now).saturating_add(left));
+    place
+}
+
+/// Fills memory with numbers that are the same in every run (`SplitMix64`).
+unsafe fn fill(buffer: *mut c_void, length: size_t) {
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    for index in 0..length {
+        let mut mixed = RANDOM.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        // SAFETY: the program's own buffer of that length.
+        unsafe { buffer.cast::<u8>().add(index).write((mixed ^ mixed >> 31) as u8) };
+    }
+}
+
+pub unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, flags: c_uint) -> ssize_t {
+    if is_pinned(steering::Pins::RANDOM) {
+        // SAFETY: the program's own buffer.
+        unsafe { fill(buffer, length) };
+        return length.cast_signed();
+    }
+    // SAFETY: the program's own call.
+    unsafe { real::getrandom()(buffer, length, flags) }
+}
+
+pub unsafe extern "C" fn getentropy(buffer: *mut c_void, length: size_t) -> c_int {
+    const MOST: size_t = 256;
+    if length <= MOST && is_pinned(steering::Pins::RANDOM) {
+        // SAFETY: the program's own buffer.
+        unsafe { fill(buffer, length) };
+        return 0;
+    }
+    // SAFETY: the program's own call.
+    unsafe { real::getentropy()(buffer, length) }
+}
+
+pub unsafe extern "C" fn getpid() -> pid_t {
+    if is_pinned(steering::Pins::PIDS) {
+        return PROCESS;
+    }
+    // SAFETY: the program's own call.
+    unsafe { real::getpid()() }
+}
+
+/// A program that signals itself by its pinned id means itself.
+pub unsafe extern "C" fn kill(process: pid_t, signal: c_int) -> c_int {
+    io::before_kill(0, signal);
+    // SAFETY: no preconditions.
+    let process = if process == PROCESS { unsafe { real::getpid()() } } else { process };
+    // SAFETY: the program's own call.
+    unsafe { real::kill()(process, signal) }
+}

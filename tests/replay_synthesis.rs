@@ -1,0 +1,270 @@
+//! Schedules before the interpreter: the order that they are made of is what was predicted, with no more switches, and a run that is stopped where they
+//! say comes to the violation whatever its threads do elsewhere.
+//!
+//! How to run many more: see `tests/scenarios/judge.rs`.
+
+mod predict_support;
+mod replay_support;
+mod scenarios;
+mod trace_run;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use avmon::event::{Event, ThreadId};
+use avmon::options::Options;
+use avmon::predict::analyse::{self, Watch, analyse};
+use avmon::predict::cut_points::Blocks;
+use avmon::predict::history::{At, Builder, Config, History, NONE, Survey};
+use avmon::predict::prediction::{Prediction, Shape as Split};
+use avmon::predict::search::{Budget, Order};
+use avmon::replay::schedule::{Act, Role, Schedule};
+use avmon::replay::synthesis::{Target, reduce, schedules};
+use avmon::report::modules::ModuleMap;
+use avmon::report::symbols::Symbols;
+use avmon::scenario::facts::{Crossing, Facts, Triple};
+use avmon::scenario::machine::Machine;
+use avmon::scenario::program::Program;
+use avmon::scenario::run::Run;
+use avmon::trace::reader::Trace;
+use predict_support::scenario::{perform, place};
+use scenarios::judge::try_cases;
+use scenarios::{Case, Shape};
+
+const CASES: u32 = 150;
+const RUNS: u64 = 3;
+
+/// A map in which all code of scenarios lies in one file, which begins at address 0.
+const MAP: &str = "00000000-fffffffff000 r-xp 00000000 08:01 11 /bin/simulated\n";
+
+fn predictions(history: &History) -> Vec<Prediction> {
+    let config = analyse::Config { blocks: Blocks::Marked, budget: Budget::PATIENT, ..analyse::Config::default() };
+    analyse(history, &config, &Watch { stop: &|| false, progress: &|_, _| {} }).predictions
+}
+
+/// Whether a run shows what was predicted.
+fn is_shown(history: &History, prediction: &Prediction, facts: &Facts) -> bool {
+    let steps = &prediction.steps;
+    let [first, culprit, culprit_too, second] = steps.all().map(|at| place(history, at));
+    match prediction.shape {
+        Split::One(pattern) => facts.triples.contains(&Triple { pattern, first, other: culprit, second }),
+        Split::Two => {
+            let (there, back) = ((first, culprit), (culprit_too, second));
+            facts.crossings.contains(&Crossing { one: there.min(back), other: there.max(back) })
+        }
+    }
+}
+
+fn switches(history: &History, order: &[At]) -> usize {
+    order.windows(2).filter(|pair| history.step(pair[0]).lane != history.step(pair[1]).lane).count()
+}
+
+/// What each read sees.
+fn seen(history: &History, order: &[At]) -> BTreeMap<At, At> {
+    let mut written = BTreeMap::new();
+    let mut seen = BTreeMap::new();
+    for &at in order {
+        let step = history.step(at);
+        if step.op.reads() {
+            seen.insert(at, written.get(&step.object).copied().unwrap_or(NONE));
+        }
+        if step.op.writes() {
+            written.insert(step.object, at);
+        }
+    }
+    seen
+}
+
+/// The reduced order of a target, if it is a part of the given one in which nothing that matters has changed.
+fn reduced(history: &History, target: &Target) -> Result<Vec<At>, String> {
+    let given: Vec<At> = (0..target.order.from).chain(target.order.steps.iter().copied()).collect();
+    let order = reduce(history, target);
+    let wrong = |what: &str| Err(format!("{what}: {order:?} of {given:?}"));
+    let before = seen(history, &given);
+    if seen(history, &order).iter().any(|(read, write)| before[read] != *write) {
+        return wrong("a read sees something else");
+    }
+    for lane in &history.lanes {
+        let mine: Vec<At> = order.iter().copied().filter(|at| lane.contains(at)).collect();
+        if !lane.starts_with(&mine) {
+            return wrong("not the steps of a thread, one by one");
+        }
+    }
+    if switches(history, &order) > switches(history, &given) {
+        return wrong("more switches");
+    }
+    let position = |role| {
+        let (at, _) = target.roles.iter().find(|(_, other)| *other == role)?;
+        order.iter().position(|step| step == at)
+    };
+    let too = position(Role::CulpritToo).or(position(Role::Culprit));
+    let in_order = |one: Option<usize>, other: Option<usize>| one.is_some() && other.is_some() && one < other;
+    if !in_order(position(Role::First), position(Role::Culprit)) || !in_order(too, position(Role::Second)) {
+        return wrong("not in the violating order");
+    }
+    Ok(order)
+}
+
+#[derive(Default, Debug)]
+struct Figures {
+    targets: usize,
+    steps: usize,
+    steps_before: usize,
+    switches: usize,
+    switches_before: usize,
+}
+
+impl Figures {
+    fn look_at(&mut self, machine: &Machine<'_>, run: &Run) -> Result<(), String> {
+        let history = predict_support::history(&machine.events(run));
+        for prediction in predictions(&history) {
+            let target = Target::of_prediction(&prediction);
+            let order = reduced(&history, &target)?;
+            let given: Vec<At> = (0..target.order.from).chain(target.order.steps.iter().copied()).collect();
+            self.targets += 1;
+            self.steps += order.len();
+            self.steps_before += given.len();
+            self.switches += switches(&history, &order);
+            self.switches_before += switches(&history, &given);
+            let facts = perform(machine, &history, &Order { from: 0, steps: order.clone() })?;
+            if !is_shown(&history, &prediction, &facts) {
+                return Err(format!("{prediction:?} is not shown by {order:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn each_run(
+    name: &str,
+    shape: Shape,
+    cases: u32,
+    mut check: impl FnMut(&Machine<'_>, &Run) -> Result<(), String>,
+) {
+    let check = std::cell::RefCell::new(&mut check);
+    try_cases(name, shape, cases, |case: &Case| {
+        let program = Program::new(&case.scenario);
+        let machine = Machine::new(&program);
+        for run in (0..RUNS).map(|number| machine.run_at_random(case.seed.wrapping_add(number))) {
+            if run.is_complete() {
+                check.borrow_mut()(&machine, &run).map_err(|error| format!("{error}, in the run {:?}", run.order))?;
+            }
+        }
+        Ok(())
+    });
+}
+
+/// A recording of a run, and the history of what is read back.
+fn recorded(directory: &std::path::Path, events: &[(ThreadId, Event)]) -> (Trace, History) {
+    let threads = events.iter().map(|(thread, _)| *thread).max().map_or(0, |last| last as usize + 1);
+    let mut streams = vec![Vec::new(); threads];
+    for &(thread, event) in events {
+        streams[thread as usize].push(event);
+    }
+    trace_run::record(directory, &streams, trace_run::PLAIN);
+    let trace = Trace::open(directory).expect("a recording");
+    let (merged, _) = trace_run::merged(&trace);
+    let mut survey = Survey::default();
+    merged.iter().for_each(|(thread, event)| survey.step(*thread, event));
+    let mut builder = Builder::new(&survey, Config { numbers: true, ..Config::default() });
+    merged.iter().for_each(|(thread, event)| builder.step(*thread, event));
+    (trace, builder.finish())
+}
+
+/// Each thread's events at the places of a schedule, as far as its part goes, are what the schedule has of it.
+fn has_every_event(trace: &Trace, schedule: &Schedule) -> Result<(), String> {
+    let places = replay_support::places(schedule);
+    let mut there: BTreeMap<ThreadId, Vec<u32>> = BTreeMap::new();
+    let mut note = |thread: ThreadId, event: &Event| {
+        let key = Act::of(event).map(|act| (if act == Act::End { 0 } else { event.pc }, act));
+        there.entry(thread).or_default().extend(key.and_then(|key| places.get(&key)));
+        ControlFlow::Continue(())
+    };
+    trace.merged(&mut note, &mut |_, _| {});
+    let mut asked: BTreeMap<ThreadId, Vec<u32>> = BTreeMap::new();
+    for step in replay_support::asked(schedule) {
+        asked.entry(step.thread).or_default().push(step.place);
+    }
+    for (thread, steps) in asked {
+        if !there[&thread].starts_with(&steps) {
+            return Err(format!("T{thread} does {:?}, and the schedule has {steps:?}", there[&thread]));
+        }
+    }
+    Ok(())
+}
+
+fn is_in_violating_order(roles: &[Role]) -> bool {
+    let position = |role| roles.iter().position(|&other| other == role);
+    let too = position(Role::CulpritToo).or(position(Role::Culprit));
+    position(Role::First) < position(Role::Culprit) && too < position(Role::Second) && position(Role::First).is_some()
+}
+
+/// A run that is stopped as a schedule says shows what was predicted.
+fn schedules_work(machine: &Machine<'_>, run: &Run, made: &mut usize) -> Result<(), String> {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (trace, history) = recorded(directory.path(), &machine.events(run));
+    let predictions = predictions(&history);
+    let targets: Vec<Target> = predictions.iter().map(Target::of_prediction).collect();
+    let mut symbols = Symbols::new(&Options::default(), ModuleMap::parse(MAP));
+    for (prediction, schedule) in predictions.iter().zip(schedules(&trace, &history, &targets, &mut symbols)) {
+        let schedule = schedule.map_err(|error| format!("{prediction:?}: {error}"))?;
+        *made += 1;
+        has_every_event(&trace, &schedule)?;
+        let again: Schedule = schedule.to_string().parse().map_err(|error| format!("{error} in\n{schedule}"))?;
+        assert_eq!(again, schedule);
+        for seed in 0..4 {
+            let fail = |error: String| format!("{prediction:?}: {error}, by\n{schedule}");
+            let (roles, run) = replay_support::steer(machine, &schedule, seed).map_err(fail)?;
+            if !is_in_violating_order(&roles) {
+                return Err(fail(format!("the steps came as {roles:?}")));
+            }
+            if !is_shown(&history, prediction, &Facts::of(machine.program, &run, false)) {
+                return Err(fail(format!("not shown by {:?}", run.log)));
+            }
+        }
+    }
+    Ok(())
+}
+
+macro_rules! families {
+    ($($name:ident: $shape:expr;)*) => {
+        mod orders {
+            use super::*;
+            $(#[test]
+            fn $name() {
+                let mut figures = Figures::default();
+                each_run(stringify!($name), $shape, CASES, |machine, run| figures.look_at(machine, run));
+                println!("{}: {figures:?}", stringify!($name));
+                assert!(figures.targets > 0 && figures.switches < figures.switches_before);
+            })*
+        }
+
+        mod steered {
+            use super::*;
+            $(#[test]
+            fn $name() {
+                let mut made = 0;
+                each_run(stringify!($name), $shape, CASES, |machine, run| schedules_work(machine, run, &mut made));
+                println!("{}: {made} schedules", stringify!($name));
+                assert!(made > 0);
+            })*
+        }
+    };
+}
+
+families! {
+    two_threads: Shape::PLAIN;
+    races: Shape { threads: (2, 3), race_free: false, ..Shape::PLAIN };
+    three_locks: Shape { threads: (2, 3), locks: 3, variables: 3, ..Shape::PLAIN };
+    chains: Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN };
+    shared: Shape { threads: (2, 3), shared: true, ..Shape::PLAIN };
+    forks: Shape { threads: (2, 4), forks: true, ..Shape::PLAIN };
+    atomics: Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN };
+    branches: Shape { threads: (2, 3), branches: true, ..Shape::PLAIN };
+    tries: Shape { threads: (2, 3), tries: true, branches: true, ..Shape::PLAIN };
+    atomic_branches: Shape { threads: (2, 3), atomics: true, branches: true, ..Shape::PLAIN };
+    conditions: Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN };
+    semaphores: Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN };
+    barriers: Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN };
+    everything: Shape::EVERYTHING;
+}

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 use avmon::event::{Event, Kind, Mode, STRIPES, ThreadId};
 use avmon::predict::analyse::{Config, Watch, analyse};
-use avmon::predict::history::{self, Builder, History, Survey};
+use avmon::predict::history::{self, At, Builder, History, Survey};
+use avmon::replay::synthesis::{Target, reduce};
 use predict_support::table::print_row;
 
 /// Fields of an object.
@@ -148,19 +149,56 @@ fn measure(paper: &str, workload: Workload) {
     assert!(report.classes > 0, "there is nothing to decide");
 }
 
+const ELEVATOR: Workload =
+    Workload { events: 329_000, threads: 5, objects: 64, locks: 16, functions: 24, kinds: 6, split: 30 };
+const DATABASE: Workload =
+    Workload { events: 3_270_000, threads: 8, objects: 4_096, locks: 256, functions: 96, kinds: 16, split: 30 };
+
 #[test]
 #[ignore = "a measurement"]
 fn elevator() {
-    let few = Workload { events: 329_000, threads: 5, objects: 64, locks: 16, functions: 24, kinds: 6, split: 30 };
-    measure("Penelope, elevator data3: 408 s", few);
+    measure("Penelope, elevator data3: 408 s", ELEVATOR);
 }
 
 #[test]
 #[ignore = "a measurement"]
 fn database() {
-    let many =
-        Workload { events: 3_270_000, threads: 8, objects: 4_096, locks: 256, functions: 96, kinds: 16, split: 30 };
-    measure("AVFilter, MySQL, 5,202 candidates: 4,322 s", many);
+    measure("AVFilter, MySQL, 5,202 candidates: 4,322 s", DATABASE);
+}
+
+/// How long it takes to find an order with few switches for what was predicted, and how few there are.
+fn reduce_orders(workload: Workload) {
+    const MOST: usize = 50;
+    let history = workload.history();
+    let report = analyse(&history, &Config::default(), &Watch { stop: &|| false, progress: &|_, _| {} });
+    let switches = |order: &mut dyn Iterator<Item = At>| {
+        let mut last = None;
+        order.filter(|&at| last.replace(history.step(at).lane) != Some(history.step(at).lane)).count()
+    };
+    let targets: Vec<Target> = report.predictions.iter().take(MOST).map(Target::of_prediction).collect();
+    let begin = Instant::now();
+    let reduced: Vec<Vec<At>> = targets.iter().map(|target| reduce(&history, target)).collect();
+    let time = begin.elapsed() / targets.len().max(1) as u32;
+    let given = targets.iter().map(|Target { order, .. }| {
+        let steps = order.from as usize + order.steps.len();
+        (steps, switches(&mut (0..order.from).chain(order.steps.iter().copied())))
+    });
+    let (steps, before) = given.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+    let after: usize = reduced.iter().map(|order| switches(&mut order.iter().copied())).sum();
+    let kept: usize = reduced.iter().map(Vec::len).sum();
+    println!(
+        "{} events, {} targets: {steps} steps and {before} turns become {kept} and {after}, {time:.2?} each",
+        workload.events,
+        targets.len()
+    );
+    assert!(after < before, "nothing is gained");
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn fewer_switches() {
+    reduce_orders(ELEVATOR);
+    reduce_orders(DATABASE);
 }
 
 /// A long run, of which a quarter and a half show how the cost grows.

@@ -11,6 +11,7 @@ mod trace_run;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use avmon::analysis::{Violation, sidetrack};
 use avmon::event::{Event, ThreadId};
 use avmon::options::Options;
 use avmon::predict::analyse::{self, Watch, analyse};
@@ -20,6 +21,7 @@ use avmon::predict::prediction::{Prediction, Shape as Split};
 use avmon::predict::search::{Budget, Order};
 use avmon::replay::schedule::{Act, Role, Schedule};
 use avmon::replay::synthesis::{Target, reduce, schedules};
+use avmon::replay::window;
 use avmon::report::modules::ModuleMap;
 use avmon::report::symbols::Symbols;
 use avmon::scenario::facts::{Crossing, Facts, Triple};
@@ -28,7 +30,7 @@ use avmon::scenario::program::Program;
 use avmon::scenario::run::Run;
 use avmon::trace::reader::Trace;
 use predict_support::scenario::{perform, place};
-use scenarios::judge::try_cases;
+use scenarios::judge::{self, Truth, try_cases};
 use scenarios::{Case, Shape};
 
 const CASES: u32 = 150;
@@ -36,6 +38,10 @@ const RUNS: u64 = 3;
 
 /// A map in which all code of scenarios lies in one file, which begins at address 0.
 const MAP: &str = "00000000-fffffffff000 r-xp 00000000 08:01 11 /bin/simulated\n";
+
+/// Blocks are the marked ones.
+const MARKED: sidetrack::Config =
+    sidetrack::Config { paper: false, strict_waits: false, functions: false, sections: false };
 
 fn predictions(history: &History) -> Vec<Prediction> {
     let config = analyse::Config { blocks: Blocks::Marked, budget: Budget::PATIENT, ..analyse::Config::default() };
@@ -224,6 +230,91 @@ fn schedules_work(machine: &Machine<'_>, run: &Run, made: &mut usize) -> Result<
         }
     }
     Ok(())
+}
+
+/// What becomes of the windows of a run.
+#[derive(Default, Debug)]
+struct Windows {
+    targets: usize,
+    /// Windows that no run splits, and for which there is no order.
+    impossible: usize,
+    /// Windows that some run splits, and for which there is none either.
+    missed: usize,
+}
+
+impl Windows {
+    /// Without the accesses all orders are a matter of locks: as of programs that are not instrumented.
+    fn look_at(&mut self, truth: &Truth<'_>, with_accesses: bool) -> Result<(), String> {
+        for run in truth.runs().filter(Run::is_complete) {
+            let mut events = truth.machine.events(&run);
+            events.retain(|(_, event)| with_accesses || event.size() == 0);
+            let directory = tempfile::tempdir().expect("a directory");
+            let (trace, history) = recorded(directory.path(), &events);
+            let mut found: Vec<(Violation, Target)> = Vec::new();
+            for violation in judge::analyse(truth.machine, &run, MARKED) {
+                match window::target(&history, &violation, Budget::PATIENT) {
+                    Some(target) => found.push((violation, target)),
+                    None if judge::claims(&violation).iter().any(|claim| truth.facts.windows.contains(claim)) => {
+                        self.missed += 1;
+                    }
+                    None => self.impossible += 1,
+                }
+            }
+            self.targets += found.len();
+            let targets: Vec<Target> = found.iter().map(|(_, target)| target.clone()).collect();
+            let mut symbols = Symbols::new(&Options::default(), ModuleMap::parse(MAP));
+            for ((violation, target), schedule) in
+                found.iter().zip(schedules(&trace, &history, &targets, &mut symbols))
+            {
+                let fail = |error: String| format!("{violation:?}: {error}, in the run {:?}", run.order);
+                reduced(&history, target).map_err(fail)?;
+                let schedule = schedule.map_err(|error| fail(error.to_string()))?;
+                has_every_event(&trace, &schedule).map_err(fail)?;
+                for seed in 0..4 {
+                    let steered = replay_support::steer(truth.machine, &schedule, seed);
+                    let (roles, run) = steered.map_err(|error| fail(format!("{error}, by\n{schedule}")))?;
+                    let facts = Facts::of(truth.machine.program, &run, false);
+                    let is_split = judge::claims(violation).iter().any(|claim| facts.windows.contains(claim));
+                    if !is_in_violating_order(&roles) || !is_split {
+                        return Err(fail(format!("not split by {:?}, by\n{schedule}", run.log)));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+mod windows {
+    use super::*;
+
+    fn family(name: &str, shape: Shape) {
+        for with_accesses in [true, false] {
+            let mut windows = Windows::default();
+            judge::judge(name, shape, CASES, |truth| windows.look_at(truth, with_accesses));
+            println!("{name}: {windows:?}");
+            assert!(windows.targets > 0 && windows.missed == 0, "{name}: {windows:?}");
+        }
+    }
+
+    macro_rules! families {
+        ($($name:ident: $shape:expr;)*) => {
+            $(#[test]
+            fn $name() {
+                family(stringify!($name), $shape);
+            })*
+        };
+    }
+
+    // Without branches: what is read on the way may then be something else.
+    families! {
+        two_threads: Shape::PLAIN;
+        three_locks: Shape { threads: (2, 3), locks: 3, variables: 3, ..Shape::PLAIN };
+        chains: Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN };
+        shared: Shape { threads: (2, 3), shared: true, ..Shape::PLAIN };
+        forks: Shape { threads: (2, 4), forks: true, ..Shape::PLAIN };
+        barriers: Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN };
+    }
 }
 
 macro_rules! families {

@@ -14,9 +14,9 @@ mod stops;
 
 use std::fmt;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::schedule::{Role, Schedule, Turn};
+use super::schedule::{Act, Role, Schedule, Turn};
 use crate::predict::history::{At, History, Op};
 use crate::predict::prediction::Prediction;
 use crate::predict::search::Order;
@@ -104,8 +104,11 @@ pub fn schedules(
         .collect();
     pass::fill(trace, &mut sheets);
     let finish = |begun: Result<(usize, Schedule), Unschedulable>| {
-        let (index, schedule) = begun?;
+        let (index, mut schedule) = begun?;
         let sheet: &mut Sheet = &mut sheets[index];
+        for &place in &sheet.volatile {
+            schedule.places[place as usize].act = Act::Write;
+        }
         match sheet.problem {
             Some(problem) => Err(problem),
             None => Ok(Schedule { turns: sheet.filled(), ..schedule }),
@@ -146,6 +149,6 @@ fn begin(
         parts.entry(history.thread(at)).or_default().roles.push((number, role));
     }
     let turns = turns.iter().map(|turn| Turn { thread: history.threads[turn.lane as usize], steps: Vec::new() });
-    let sheet = Sheet { places: keys, parts, turns: turns.collect(), problem: None };
+    let sheet = Sheet { places: keys, parts, turns: turns.collect(), volatile: FxHashSet::default(), problem: None };
     Ok((schedule, sheet))
 }

@@ -2,13 +2,15 @@
 //!
 //! A gate counts what threads do at a place, whatever it is done to. So every event there belongs to a turn, also those that are no steps of the history: to
 //! the turn whose last stop comes next.
+//!
+//! A volatile write is recorded as a signal, unless the thread has just given the same one, and as a write. The gate sees the write.
 
 use std::ops::ControlFlow;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Unschedulable;
-use crate::event::{Event, Kind, ThreadId};
+use crate::event::{Event, Kind, ThreadId, access};
 use crate::replay::schedule::{Act, Role, Turn};
 use crate::trace::reader::Trace;
 
@@ -27,6 +29,8 @@ pub struct Part {
     pub roles: Vec<(u32, Role)>,
     /// How many of its turns are over.
     over: usize,
+    /// The number of its last event that was counted.
+    counted: Option<u32>,
 }
 
 /// A schedule to be filled.
@@ -35,6 +39,8 @@ pub struct Sheet {
     pub places: FxHashMap<Key, u32>,
     pub parts: FxHashMap<ThreadId, Part>,
     pub turns: Vec<Turn>,
+    /// Places of signals that are volatile writes.
+    pub volatile: FxHashSet<u32>,
     pub problem: Option<Unschedulable>,
 }
 
@@ -46,13 +52,24 @@ impl Sheet {
         if event.kind() == Some(Kind::Lost) {
             self.problem = Some(Unschedulable::Lost);
         }
-        if let Some(&place) = key.and_then(|key| self.places.get(&key)) {
+        let signal = key.filter(|_| is_volatile_write(event)).and_then(|(pc, _)| self.places.get(&(pc, Act::Signal)));
+        if let Some(&place) = signal {
+            self.volatile.insert(place);
+        }
+        let is_counted = signal.is_some() && number.checked_sub(1) == part.counted;
+        let place = signal.or_else(|| self.places.get(&key?));
+        if let Some(&place) = place.filter(|_| !is_counted) {
+            part.counted = Some(number);
             let role = part.roles.iter().find(|(other, _)| *other == number).map(|&(_, role)| role);
             self.turns[turn as usize].push(place, role);
         }
         part.over += usize::from(number == last);
         part.over == part.turns.len()
     }
+}
+
+fn is_volatile_write(event: &Event) -> bool {
+    event.kind() == Some(Kind::Write) && event.detail() & access::VOLATILE != 0
 }
 
 impl Sheet {

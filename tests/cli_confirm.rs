@@ -1,8 +1,7 @@
 //! From a run to violations that really happen: `avmon confirm`, `replay`, `merge`, `chaos`.
 
-#[path = "support/build.rs"]
-mod build;
 mod cli_support;
+mod support;
 
 use cli_support::{Ending, avmon, clean, compile, end, file, refuses};
 use serde_json::Value;

@@ -32,7 +32,7 @@ pub fn target(history: &History, window: &Violation, budget: Budget) -> Option<T
             Outcome::Feasible(order) => {
                 let Instance { first, culprit, second, .. } = *instance;
                 let roles = vec![(first, Role::First), (culprit, Role::Culprit), (second, Role::Second)];
-                Some(Target { roles, order })
+                Some(Target { roles, order, after: Vec::new() })
             }
             Outcome::Infeasible | Outcome::Undecided => None,
         }
@@ -43,10 +43,7 @@ pub fn target(history: &History, window: &Violation, budget: Budget) -> Option<T
 /// The first section is over before the culprit's begins, and that one before the second begins.
 fn goal(history: &History, instance: &Instance) -> Option<Goal> {
     let release = |acquire| Some(history.step(acquire).link).filter(|&release| release != NONE);
-    let order = vec![
-        (release(instance.first)?, instance.culprit),
-        (release(instance.culprit)?, instance.second),
-    ];
+    let order = vec![(release(instance.first)?, instance.culprit), (release(instance.culprit)?, instance.second)];
     Some(Goal { order, ..Goal::default() })
 }
 

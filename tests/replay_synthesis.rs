@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use avmon::analysis::{Violation, sidetrack};
-use avmon::event::{Event, ThreadId};
+use avmon::event::{Event, Kind, STRIPES, ThreadId, access};
 use avmon::options::Options;
 use avmon::predict::analyse::{self, Watch, analyse};
 use avmon::predict::cut_points::Blocks;
-use avmon::predict::history::{At, Builder, Config, History, NONE, Survey};
+use avmon::predict::history::{At, Config, History, NONE, Op};
 use avmon::predict::prediction::{Prediction, Shape as Split};
 use avmon::predict::search::{Budget, Order};
 use avmon::replay::schedule::{Act, Role, Schedule};
-use avmon::replay::synthesis::{Target, reduce, schedules};
+use avmon::replay::synthesis::{Target, Unschedulable, reduce, schedules};
 use avmon::replay::window;
 use avmon::report::modules::ModuleMap;
 use avmon::report::symbols::Symbols;
@@ -141,12 +141,7 @@ impl Figures {
     }
 }
 
-fn each_run(
-    name: &str,
-    shape: Shape,
-    cases: u32,
-    mut check: impl FnMut(&Machine<'_>, &Run) -> Result<(), String>,
-) {
+fn each_run(name: &str, shape: Shape, cases: u32, mut check: impl FnMut(&Machine<'_>, &Run) -> Result<(), String>) {
     let check = std::cell::RefCell::new(&mut check);
     try_cases(name, shape, cases, |case: &Case| {
         let program = Program::new(&case.scenario);
@@ -170,11 +165,8 @@ fn recorded(directory: &std::path::Path, events: &[(ThreadId, Event)]) -> (Trace
     trace_run::record(directory, &streams, trace_run::PLAIN);
     let trace = Trace::open(directory).expect("a recording");
     let (merged, _) = trace_run::merged(&trace);
-    let mut survey = Survey::default();
-    merged.iter().for_each(|(thread, event)| survey.step(*thread, event));
-    let mut builder = Builder::new(&survey, Config { numbers: true, ..Config::default() });
-    merged.iter().for_each(|(thread, event)| builder.step(*thread, event));
-    (trace, builder.finish())
+    let history = predict_support::history_with(&merged, Config { numbers: true, ..Config::default() });
+    (trace, history)
 }
 
 /// Each thread's events at the places of a schedule, as far as its part goes, are what the schedule has of it.
@@ -263,8 +255,7 @@ impl Windows {
             self.targets += found.len();
             let targets: Vec<Target> = found.iter().map(|(_, target)| target.clone()).collect();
             let mut symbols = Symbols::new(&Options::default(), ModuleMap::parse(MAP));
-            for ((violation, target), schedule) in
-                found.iter().zip(schedules(&trace, &history, &targets, &mut symbols))
+            for ((violation, target), schedule) in found.iter().zip(schedules(&trace, &history, &targets, &mut symbols))
             {
                 let fail = |error: String| format!("{violation:?}: {error}, in the run {:?}", run.order);
                 reduced(&history, target).map_err(fail)?;
@@ -358,4 +349,135 @@ families! {
     semaphores: Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN };
     barriers: Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN };
     everything: Shape::EVERYTHING;
+}
+
+/// Runs of a few events.
+mod by_hand {
+    use super::*;
+
+    const LOCK: u64 = 0x9000;
+    const FLAG: u64 = 0x9100;
+
+    fn event(kind: Kind, object: u64, pc: u64) -> Event {
+        Event::new(kind, 0, 0, object, pc)
+    }
+
+    fn flag_is_set(pc: u64) -> Event {
+        Event::access(Kind::Write, access::VOLATILE, 4, 0, FLAG, pc)
+    }
+
+    /// T0 takes the lock twice, at 0x140 and 0x160, and T1 once, at 0x220.
+    fn run(between: &[Event]) -> Vec<(ThreadId, Event)> {
+        let section =
+            |thread, pc| [(thread, event(Kind::Acquire, LOCK, pc)), (thread, event(Kind::Release, LOCK, pc + 0x10))];
+        let mut events = vec![(0, event(Kind::Fork, 1, 0x100)), (1, event(Kind::Start, 1, 0x200))];
+        events.extend(between.iter().map(|&event| (0, event)));
+        events.extend(section(0, 0x140));
+        events.extend(section(0, 0x160));
+        events.extend(section(1, 0x220));
+        let mut numbers = vec![0; STRIPES];
+        for (_, event) in &mut events {
+            let Some(kind) = event.kind().filter(|kind| kind.is_ordered()) else { continue };
+            let number = &mut numbers[Event::stripe(kind, event.object)];
+            *event = Event::new(kind, event.detail(), *number, event.object, event.pc);
+            *number += 1;
+        }
+        events
+    }
+
+    /// A schedule that lets T1 in between the two.
+    fn schedule(between: &[Event], map: &str) -> Result<Schedule, Unschedulable> {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (trace, history) = recorded(directory.path(), &run(between));
+        let acquires: Vec<At> =
+            (0..history.steps.len() as At).filter(|&at| history.step(at).op == Op::Acquire).collect();
+        let &[first, second, culprit] = &acquires[..] else { panic!("{acquires:?}") };
+        let until = |last: At| {
+            let lane = &history.lanes[history.step(last).lane as usize];
+            lane.iter().copied().take_while(move |&at| at <= last)
+        };
+        let [left, back] = [first, culprit].map(|acquire| history.step(acquire).link);
+        let steps = until(left).chain(until(back)).chain([second]).collect();
+        let roles = vec![(first, Role::First), (culprit, Role::Culprit), (second, Role::Second)];
+        let target = Target { roles, order: Order { from: 0, steps } };
+        let mut symbols = Symbols::new(&Options::default(), ModuleMap::parse(map));
+        schedules(&trace, &history, &[target], &mut symbols).remove(0)
+    }
+
+    #[test]
+    fn a_section_between_two() {
+        let schedule = schedule(&[], MAP).expect("a schedule");
+        assert_eq!(
+            schedule.to_string(),
+            "\
+avmon schedule 1
+program simulated - 0
+module 0 simulated -
+place 0 0+100 fork simulated+0xff
+place 1 0+140 lock simulated+0x13f
+place 2 0+150 unlock simulated+0x14f
+place 3 0+160 lock simulated+0x15f
+place 4 0+170 unlock simulated+0x16f
+place 5 0+200 start simulated+0x200
+place 6 0+220 lock simulated+0x21f
+place 7 0+230 unlock simulated+0x22f
+turn 0 0 1!first 2
+turn 1 5 6!culprit 7
+turn 0 3!second
+"
+        );
+    }
+
+    #[test]
+    fn a_volatile_write_is_stopped_at_as_a_write() {
+        let signal = event(Kind::Signal, FLAG, 0x110);
+        let schedule = schedule(&[signal, flag_is_set(0x110), flag_is_set(0x110)], MAP).expect("a schedule");
+        let place = schedule.places.iter().position(|place| place.code == Some((0, 0x110))).expect("its place");
+        assert_eq!(schedule.places[place].act, Act::Write);
+        let steps = replay_support::asked(&schedule).into_iter().filter(|step| step.place as usize == place);
+        assert_eq!(steps.count(), 2, "{schedule}");
+    }
+
+    #[test]
+    fn a_lock_that_its_owner_takes_again_is_counted() {
+        let again = [
+            event(Kind::Acquire, LOCK + 64, 0x140),
+            event(Kind::Acquire, LOCK + 64, 0x140),
+            event(Kind::Release, LOCK + 64, 0x150),
+            event(Kind::Release, LOCK + 64, 0x150),
+        ];
+        let directory = tempfile::tempdir().expect("a directory");
+        let (trace, history) = recorded(directory.path(), &run(&again));
+        let at = |pc, skip| {
+            let all = 0..history.steps.len() as At;
+            all.filter(|&at| history.pc(at) == pc && history.step(at).op == Op::Acquire).nth(skip).expect("an acquire")
+        };
+        let roles = vec![(at(0x140, 1), Role::First), (at(0x220, 0), Role::Culprit), (at(0x160, 0), Role::Second)];
+        let order = Order { from: history.steps.len() as At, steps: Vec::new() };
+        let mut symbols = Symbols::new(&Options::default(), ModuleMap::parse(MAP));
+        let schedule = schedules(&trace, &history, &[Target { roles, order }], &mut symbols).remove(0);
+        let schedule = schedule.expect("a schedule");
+        has_every_event(&trace, &schedule).expect("every event");
+        let place = schedule.places.iter().position(|place| place.code == Some((0, 0x140))).expect("its place");
+        let taken: u32 =
+            replay_support::asked(&schedule).iter().map(|step| u32::from(step.place as usize == place)).sum();
+        assert_eq!(taken, 3, "{schedule}");
+    }
+
+    #[test]
+    fn what_cannot_be_scheduled_is_told() {
+        let lost = Event::new(Kind::Lost, 0, 5, 0, 0);
+        assert_eq!(schedule(&[lost], MAP), Err(Unschedulable::Lost));
+        let elsewhere = "00000000-00000200 r-xp 00000000 08:01 11 /bin/simulated\n";
+        assert_eq!(schedule(&[], elsewhere), Err(Unschedulable::NoFile(0x200)));
+        let directory = tempfile::tempdir().expect("a directory");
+        let (trace, _) = recorded(directory.path(), &run(&[]));
+        let history = predict_support::history(&trace_run::merged(&trace).0);
+        let first = (0..history.steps.len() as At).find(|&at| history.step(at).op == Op::Acquire).expect("an acquire");
+        let order = Order { from: first + 1, steps: Vec::new() };
+        let mut symbols = Symbols::new(&Options::default(), ModuleMap::parse(MAP));
+        let unnumbered = Target { roles: vec![(first, Role::First)], order };
+        let found = schedules(&trace, &history, &[unnumbered], &mut symbols);
+        assert_eq!(found, [Err(Unschedulable::Incomplete)]);
+    }
 }

@@ -4,7 +4,7 @@
 //! order ─ reduce (what the target needs, in few turns) ─ stops (where that has to be enforced) ─ pass (every event there) ─ schedule
 //! ```
 //!
-//! What is not needed is left out, and comes when all turns are over: see [`reduce`].
+//! What is not needed is left out, and comes when all turns are over: see [`reduce()`].
 
 mod dependence;
 mod pass;

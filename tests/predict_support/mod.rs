@@ -12,11 +12,15 @@ use avmon::predict::history::{Builder, Config, History, Survey};
 
 /// The history of some events.
 pub fn history(events: &[(ThreadId, Event)]) -> History {
+    history_with(events, Config::default())
+}
+
+pub fn history_with(events: &[(ThreadId, Event)], config: Config) -> History {
     let mut survey = Survey::default();
     for (thread, event) in events {
         survey.step(*thread, event);
     }
-    let mut builder = Builder::new(&survey, Config::default());
+    let mut builder = Builder::new(&survey, config);
     for (thread, event) in events {
         builder.step(*thread, event);
     }

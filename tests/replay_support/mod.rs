@@ -113,14 +113,8 @@ impl Gate<'_> {
 /// # Errors
 /// Tells where the run was not what the schedule asks for, or nobody could go on.
 pub fn steer(machine: &Machine<'_>, schedule: &Schedule, seed: u64) -> Result<(Vec<Role>, Run), String> {
-    let mut gate = Gate {
-        machine,
-        places: places(schedule),
-        asked: asked(schedule),
-        done: 0,
-        roles: Vec::new(),
-        log: Vec::new(),
-    };
+    let mut gate =
+        Gate { machine, places: places(schedule), asked: asked(schedule), done: 0, roles: Vec::new(), log: Vec::new() };
     let mut state = machine.start(&mut gate.log);
     let mut random = Random(seed);
     while gate.done < gate.asked.len() {

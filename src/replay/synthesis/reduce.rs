@@ -7,6 +7,8 @@
 //! step belongs that is left of the given order: that one can. So each turn does at least what is left of one turn of the given
 //! order, and there are no more turns than there.
 
+use std::collections::VecDeque;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Target;
@@ -112,7 +114,7 @@ impl Waits {
 }
 
 fn in_few_turns(history: &History, order: &[At], mut waits: Waits) -> Vec<At> {
-    let mut lanes: Vec<std::collections::VecDeque<u32>> = vec![std::collections::VecDeque::new(); history.lanes.len()];
+    let mut lanes: Vec<VecDeque<u32>> = vec![VecDeque::new(); history.lanes.len()];
     for (place, &at) in (0..).zip(order) {
         lanes[history.step(at).lane as usize].push_back(place);
     }

@@ -159,6 +159,23 @@ fn the_commands_of_the_page_on_predicting_work() {
 }
 
 #[test]
+fn the_commands_of_the_page_on_confirming_work() {
+    let directory = tempfile::tempdir().unwrap();
+    let commands = type_all("docs/confirming.md", directory.path());
+    assert!(commands >= 6, "only {commands} were found");
+    for made in ["avmon.confirm", "hunt", "part4"] {
+        assert!(directory.path().join(made).exists(), "{made}");
+    }
+}
+
+#[test]
+fn verdicts() {
+    let verdicts = avmon::replay::verdict::Verdict::ALL.iter();
+    let rows = verdicts.map(|verdict| [format!("`{}`", verdict.name()), verdict.meaning().to_owned()]);
+    is_up_to_date("docs/confirming.md", "verdicts", &table(["verdict", "meaning"], rows), str::to_owned);
+}
+
+#[test]
 fn filter_reasons() {
     let reasons = avmon::predict::filter::Reason::ALL.iter();
     let rows = reasons.map(|reason| [format!("`{}`", reason.name()), reason.meaning().to_owned()]);

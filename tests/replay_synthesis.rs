@@ -399,7 +399,7 @@ mod by_hand {
         let [left, back] = [first, culprit].map(|acquire| history.step(acquire).link);
         let steps = until(left).chain(until(back)).chain([second]).collect();
         let roles = vec![(first, Role::First), (culprit, Role::Culprit), (second, Role::Second)];
-        let target = Target { roles, order: Order { from: 0, steps } };
+        let target = Target { roles, order: Order { from: 0, steps }, after: Vec::new() };
         let mut symbols = Symbols::new(&Options::default(), ModuleMap::parse(map));
         schedules(&trace, &history, &[target], &mut symbols).remove(0)
     }
@@ -455,7 +455,8 @@ turn 0 3!second
         let roles = vec![(at(0x140, 1), Role::First), (at(0x220, 0), Role::Culprit), (at(0x160, 0), Role::Second)];
         let order = Order { from: history.steps.len() as At, steps: Vec::new() };
         let mut symbols = Symbols::new(&Options::default(), ModuleMap::parse(MAP));
-        let schedule = schedules(&trace, &history, &[Target { roles, order }], &mut symbols).remove(0);
+        let schedule =
+            schedules(&trace, &history, &[Target { roles, order, after: Vec::new() }], &mut symbols).remove(0);
         let schedule = schedule.expect("a schedule");
         has_every_event(&trace, &schedule).expect("every event");
         let place = schedule.places.iter().position(|place| place.code == Some((0, 0x140))).expect("its place");
@@ -476,7 +477,7 @@ turn 0 3!second
         let first = (0..history.steps.len() as At).find(|&at| history.step(at).op == Op::Acquire).expect("an acquire");
         let order = Order { from: first + 1, steps: Vec::new() };
         let mut symbols = Symbols::new(&Options::default(), ModuleMap::parse(MAP));
-        let unnumbered = Target { roles: vec![(first, Role::First)], order };
+        let unnumbered = Target { roles: vec![(first, Role::First)], order, after: Vec::new() };
         let found = schedules(&trace, &history, &[unnumbered], &mut symbols);
         assert_eq!(found, [Err(Unschedulable::Incomplete)]);
     }

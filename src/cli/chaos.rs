@@ -74,7 +74,7 @@ impl Chaos {
                 let runs = counted(run + 1, "run");
                 let again = self.again(seed, &stage.launch().line());
                 super::print(
-                    format!("avmon: failed with seed {seed}, after {runs}: {failure}\nTo see it again: {again}\n")
+                    format!("avmon: failed with seed {seed}, after {runs}: {failure}\nTo run it again: {again}\n")
                         .as_bytes(),
                 )?;
                 return Ok(ExitCode::Findings);

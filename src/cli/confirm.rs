@@ -123,7 +123,7 @@ impl Confirm {
         let mut state = self.state(&stage)?;
         let (baseline, limit) = self.baseline(&mut stage, &mut state)?;
         stage.limit(limit);
-        let recording = self.recording(&stage, &baseline)?;
+        let recording = self.recording(&stage, &mut state, &baseline)?;
         let output =
             || if self.json { Box::new(io::sink()) as Box<dyn io::Write + Send> } else { Box::new(io::stdout()) };
         let settings: Vec<(&'static str, &str)> = self.flags.settings().collect();
@@ -205,24 +205,29 @@ impl Confirm {
     }
 
     /// The recording from which is predicted.
-    fn recording(&self, stage: &Stage, baseline: &Baseline) -> Result<PathBuf, Failure> {
+    fn recording(&self, stage: &Stage, state: &mut State, baseline: &Baseline) -> Result<PathBuf, Failure> {
         let directory = self.output.join(TRACE);
+        if state.is_recorded {
+            return Ok(directory);
+        }
+        if directory.exists() {
+            // Only the begin of a recording, which was interrupted.
+            fs::remove_dir_all(&directory).map_err(|error| cannot("replace", &directory, &error))?;
+        }
         if let Some(trace) = &self.trace {
             check_is_whole(trace)?;
             link(trace, &directory)?;
-            return Ok(directory);
+        } else {
+            fs::create_dir(&directory).map_err(|error| cannot("make", &directory, &error))?;
+            let ended = stage.record(&directory)?;
+            if let Some(failure) = baseline.failure_of(&Looks::from(&ended)) {
+                tell("warning", &format!("the recorded run failed as no ordinary one did: {failure}"));
+            }
+            if recording::processes(&directory).is_empty() {
+                return Err(Failure::internal("nothing was recorded, since the program created no thread"));
+            }
         }
-        if self.resume && !recording::processes(&directory).is_empty() {
-            return Ok(directory);
-        }
-        fs::create_dir_all(&directory).map_err(|error| cannot("make", &directory, &error))?;
-        let ended = stage.record(&directory)?;
-        if let Some(failure) = baseline.failure_of(&Looks::from(&ended)) {
-            tell("warning", &format!("the recorded run failed as no ordinary one did: {failure}"));
-        }
-        if recording::processes(&directory).is_empty() {
-            return Err(Failure::internal("nothing was recorded, since the program created no thread"));
-        }
+        state.add_recording()?;
         Ok(directory)
     }
 

@@ -5,10 +5,12 @@ mod debugger;
 use super::exit::{ExitCode, Failure};
 use super::figures::counted;
 use super::stage::{Stage, SteeringFlags};
+use super::tell;
+use crate::event::ThreadId;
 use crate::replay::journal::{Entry, Figures};
 use crate::replay::run::Ended;
-use crate::replay::schedule::Schedule;
-use crate::replay::verdict::{self, Baseline, Judgement, Looks};
+use crate::replay::schedule::{Place, Role, Schedule};
+use crate::replay::verdict::{self, Judgement, Looks};
 use crate::report::image;
 use clap::Args;
 use serde_json::json;
@@ -23,6 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   avmon replay avmon.confirm/1.schedule -- ./app           as the report of 'avmon confirm' says
   avmon replay --times 10 avmon.confirm/1.schedule -- ./app
+  avmon replay --baseline 3 1.schedule -- ./app            also compare its output with that of ordinary runs
   avmon replay --gdb avmon.confirm/1.schedule -- ./app     stop in the debugger at the violating access
   avmon replay --pin time,random 1.schedule -- ./app       for a program that depends on them
   avmon replay --json 1.schedule -- ./app | jq .verdict
@@ -37,6 +40,10 @@ pub struct Replay {
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     times: u32,
 
+    /// Ordinary runs first, to tell whether the output is an ordinary one
+    #[arg(long, value_name = "COUNT", default_value_t = 0)]
+    baseline: u32,
+
     /// Kill the program after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
@@ -45,7 +52,7 @@ pub struct Replay {
     steering: SteeringFlags,
 
     /// Start the debugger, and stop at the second access when the violating order is reached
-    #[arg(long, conflicts_with_all = ["times", "json"])]
+    #[arg(long, conflicts_with_all = ["times", "json", "baseline"])]
     gdb: bool,
 
     /// Print a line of JSON for each run instead of the verdict and the program's output
@@ -70,13 +77,17 @@ impl Replay {
             return debugger::start(&stage, &schedule, &self.steering);
         }
         stage.limit(Duration::from_secs(self.timeout));
+        let (baseline, _) = stage.baseline(self.baseline, false)?;
+        for remark in baseline.remarks() {
+            tell("warning", &remark);
+        }
         if !self.json {
             stage.show_output();
         }
         let mut judged = Vec::new();
         for run in 1..=self.times {
             let (ended, journal) = stage.steer(&schedule, &self.steering)?;
-            let judgement = verdict::judge(&schedule, &journal, &Looks::from(&ended), &Baseline::default(), false);
+            let judgement = verdict::judge(&schedule, &journal, &Looks::from(&ended), &baseline, false);
             if self.json {
                 super::print(line(run, &schedule, &judgement, &ended, &journal).as_bytes())?;
             } else {
@@ -157,7 +168,7 @@ fn figures(journal: &[Entry]) -> Option<Figures> {
 }
 
 fn line(run: u32, schedule: &Schedule, judgement: &Judgement, ended: &Ended, journal: &[Entry]) -> String {
-    let step = |(role, thread, place): (crate::replay::schedule::Role, u32, &crate::replay::schedule::Place)| json!({ "role": role.word(), "thread": thread, "act": place.act.word(), "place": place.name });
+    let step = |(role, thread, place): (Role, ThreadId, &Place)| json!({ "role": role.word(), "thread": thread, "act": place.act.word(), "place": place.name });
     let line = json!({
         "type": "replay",
         "run": run,

@@ -107,10 +107,9 @@ impl Stage {
     /// Drives the program through a schedule, and reads what the gate told.
     pub fn steer(&self, schedule: &Schedule, flags: &SteeringFlags) -> Result<(Ended, Vec<Entry>), Failure> {
         let steering = self.steering(schedule, flags, flags.step_timeout)?;
-        let ended = self.run(&steering.launch, false)?;
-        let journal = fs::read_to_string(&steering.journal).unwrap_or_default();
-        // A program that was killed may have left half a line.
-        let entries = journal.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let is_stuck = || steering.entries().iter().any(|entry| matches!(entry, Entry::Deadlock { .. }));
+        let ended = self.run_until(&steering.launch, false, &is_stuck)?;
+        let entries = steering.entries();
         steering.clean();
         Ok((ended, entries))
     }
@@ -140,9 +139,13 @@ impl Stage {
     }
 
     fn run(&self, launch: &Launch, is_plain: bool) -> Result<Ended, Failure> {
+        self.run_until(launch, is_plain, &|| false)
+    }
+
+    fn run_until(&self, launch: &Launch, is_plain: bool, is_stuck: &dyn Fn() -> bool) -> Result<Ended, Failure> {
         let command = if is_plain { launch.plain_command() } else { launch.command() };
         let manner = Manner { limit: self.limit, shows_output: self.shows_output, random_addresses: is_plain };
-        run::run(command, manner).map_err(|unfinished| match unfinished {
+        run::run(command, manner, is_stuck).map_err(|unfinished| match unfinished {
             Unfinished::CannotStart(error) => launch.failure(&error),
             Unfinished::Interrupted => Failure::new(ExitCode::Interrupted, "interrupted"),
             Unfinished::Failed(error) => Failure::internal(format!("cannot follow the program: {error}")),
@@ -158,6 +161,12 @@ pub struct Steering {
 }
 
 impl Steering {
+    /// What the gate told so far. A program that was killed may have left half a line.
+    fn entries(&self) -> Vec<Entry> {
+        let journal = fs::read_to_string(&self.journal).unwrap_or_default();
+        journal.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
     /// A long hunt would fill the disk.
     fn clean(&self) {
         for path in [&self.text, &self.journal] {

@@ -7,6 +7,7 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`window`] | an order that splits a block of two critical sections |
+//! | [`continued`] | an order that goes on after the violation |
 //! | [`synthesis`] | from an order of a run's steps to a schedule |
 //! | [`schedule`] | who does what in which turn, as a text |
 //! | [`gate`] | who may go on now: pure, without threads or time |
@@ -15,6 +16,7 @@
 //! | [`verdict`] | what a run proves |
 //! | [`minimal`] | the same with fewer switches |
 
+pub mod continued;
 pub mod gate;
 pub mod journal;
 pub mod minimal;

@@ -27,7 +27,7 @@ const OWN_LINE: &[u8] = b"avmon: ";
 pub enum Exit {
     Code(i32),
     Signal(i32),
-    /// It had to be killed when its time was over.
+    /// It had to be killed: its time was over, or it would never have ended.
     Timeout,
 }
 
@@ -141,8 +141,11 @@ pub struct Manner {
     pub random_addresses: bool,
 }
 
-/// Runs a program to its end. It reads nothing: two runs could not read the same.
-pub fn run(mut command: Command, manner: Manner) -> Result<Ended, Unfinished> {
+/// How often it is asked whether there is any use in waiting.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+
+/// Runs a program to its end, or until `is_stuck` says that there will be none. It reads nothing: two runs could not read the same.
+pub fn run(mut command: Command, manner: Manner, is_stuck: &dyn Fn() -> bool) -> Result<Ended, Unfinished> {
     if interruption().is_some() {
         return Err(Unfinished::Interrupted);
     }
@@ -157,12 +160,13 @@ pub fn run(mut command: Command, manner: Manner) -> Result<Ended, Unfinished> {
     let end = group.end()?;
     let is_late = loop {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        match wait_for(&end, &outputs, left)? {
+        match wait_for(&end, &outputs, left.map_or(BETWEEN_LOOKS, |left| left.min(BETWEEN_LOOKS)))? {
             Awaited::Interruption => return Err(Unfinished::Interrupted),
             Awaited::End => break false,
             // A program that writes without end never lets the wait come to its end.
             _ if left == Some(Duration::ZERO) => break true,
             Awaited::Output => outputs.iter_mut().for_each(|output| _ = output.read()),
+            Awaited::Nothing if is_stuck() => break true,
             Awaited::Nothing => {}
         }
     };
@@ -302,13 +306,13 @@ enum Awaited {
     Nothing,
 }
 
-fn wait_for(end: &OwnedFd, outputs: &[Stream; 2], time: Option<Duration>) -> io::Result<Awaited> {
+fn wait_for(end: &OwnedFd, outputs: &[Stream; 2], time: Duration) -> io::Result<Awaited> {
     // A negative number is no file, and nothing ever happens to it.
     let output = |stream: &Stream| stream.pipe.as_ref().map_or(-1, |pipe| pipe.as_raw_fd());
     let files = [INTERRUPTS.load(Ordering::Acquire) - 1, end.as_raw_fd(), output(&outputs[0]), output(&outputs[1])];
     let mut polled = files.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
     // Rounded up, so that the time is over when nothing came.
-    let time = time.map_or(-1, |time| time.as_millis().saturating_add(1).min(i32::MAX as u128) as i32);
+    let time = time.as_millis().saturating_add(1).min(i32::MAX as u128) as i32;
     // SAFETY: the array is valid for so many entries.
     let ready = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, time) };
     if ready < 0 {
@@ -359,7 +363,8 @@ pub fn catch_interruptions() -> io::Result<()> {
             if old.sa_sigaction != libc::SIG_IGN {
                 let mut new: libc::sigaction = std::mem::zeroed();
                 new.sa_sigaction = interrupted as extern "C" fn(i32) as usize;
-                new.sa_flags = libc::SA_RESTART;
+                // The second one ends this process at once.
+                new.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
                 libc::sigaction(signal, &raw const new, std::ptr::null_mut());
             }
         }
@@ -387,7 +392,7 @@ mod tests {
     }
 
     fn ran(script: &str) -> Ended {
-        run(shell(script), KEPT).unwrap()
+        run(shell(script), KEPT, &|| false).unwrap()
     }
 
     /// Waits until there is no such process any more; killing takes a moment.
@@ -419,7 +424,7 @@ mod tests {
         let stack = |manner| {
             let mut command = show();
             command.arg("/proc/self/maps");
-            let text = run(command, manner).unwrap().stdout.kept;
+            let text = run(command, manner, &|| false).unwrap().stdout.kept;
             let text = String::from_utf8(text).unwrap();
             text.lines().find(|line| line.ends_with("[stack]")).unwrap().to_owned()
         };
@@ -455,9 +460,15 @@ mod tests {
     fn the_whole_group_is_killed_when_the_time_is_over() {
         let manner = Manner { limit: Some(Duration::from_millis(300)), ..KEPT };
         // The inner shell would survive a polite signal.
-        let ended = run(shell("sh -c 'trap \"\" TERM; echo $$; while :; do sleep 60; done' & wait"), manner).unwrap();
+        let ended = run(shell("sh -c 'trap \"\" TERM; echo $$; while :; do sleep 60; done' & wait"), manner, &|| false)
+            .unwrap();
         assert_eq!(ended.exit, Exit::Timeout);
         assert!(is_gone(std::str::from_utf8(&ended.stdout.kept).unwrap()));
+    }
+
+    #[test]
+    fn a_program_that_is_stuck_is_not_waited_for() {
+        assert_eq!(run(shell("sleep 1000"), KEPT, &|| true).unwrap().exit, Exit::Timeout);
     }
 
     #[test]
@@ -469,6 +480,6 @@ mod tests {
 
     #[test]
     fn a_program_that_does_not_exist_is_no_run() {
-        assert!(matches!(run(Command::new("/nonexistent"), KEPT), Err(Unfinished::CannotStart(_))));
+        assert!(matches!(run(Command::new("/nonexistent"), KEPT, &|| false), Err(Unfinished::CannotStart(_))));
     }
 }

@@ -33,6 +33,8 @@ pub struct Target {
     pub roles: Vec<(At, Role)>,
     /// In this order they show the violation.
     pub order: Order,
+    /// Steps at the end of the order that are wanted too, though the violation needs none of them.
+    pub after: Vec<At>,
 }
 
 impl Target {
@@ -43,7 +45,7 @@ impl Target {
         if !steps.are_of_one() {
             roles.push((steps.culprit_too, Role::CulpritToo));
         }
-        Target { roles, order: prediction.order.clone() }
+        Target { roles, order: prediction.order.clone(), after: Vec::new() }
     }
 }
 

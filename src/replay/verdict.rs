@@ -213,7 +213,7 @@ pub fn judge(
 ) -> Judgement {
     let judgement = |verdict, detail| Judgement { verdict, detail };
     let failure = baseline.failure_of(looks);
-    let reached = Reached::in_journal(journal);
+    let reached = Reached::in_journal(journal, matches!(failure, Some(Failure::Signal(_) | Failure::Code(_))));
     if let Some(threads) = reached.is_cut().then(|| deadlock(journal)).flatten() {
         return judgement(Verdict::Deadlock, waiting(threads));
     }
@@ -229,7 +229,10 @@ pub fn judge(
         let detail = if journal.iter().any(|entry| matches!(entry, Entry::Steered { .. })) {
             reached.missing(schedule)
         } else {
-            format!("no process of '{}' with this build id created a thread", schedule.program.name)
+            format!(
+                "no process of '{}' with the build id of the schedule created a thread; was it rebuilt?",
+                schedule.program.name
+            )
         };
         (Verdict::Diverged, detail)
     });
@@ -258,9 +261,11 @@ impl Object {
 struct Reached(Vec<(Role, Object)>);
 
 impl Reached {
-    fn in_journal(journal: &[Entry]) -> Reached {
+    /// What is in a journal. Of a program that died the second step may be missing: it was about to be taken, and that was its end.
+    fn in_journal(journal: &[Entry], has_died: bool) -> Reached {
         let role = |entry: &Entry| match *entry {
             Entry::Role { role, object, size, .. } => Some((role, Object { address: object, size })),
+            Entry::Due { object, size, .. } if has_died => Some((Role::Second, Object { address: object, size })),
             _ => None,
         };
         Reached(journal.iter().filter_map(role).collect())
@@ -358,7 +363,7 @@ fn obstacle(entry: &Entry, schedule: &Schedule) -> Option<(Verdict, String)> {
             Some((verdict, format!("turn {turn}, T{thread}: {} could not be: {why}", schedule.told(*expected))))
         }
         Entry::Deadlock { threads } => Some((Verdict::Infeasible, waiting(threads))),
-        Entry::Steered { .. } | Entry::Role { .. } | Entry::Free { .. } => None,
+        Entry::Steered { .. } | Entry::Role { .. } | Entry::Due { .. } | Entry::Free { .. } => None,
     }
 }
 
@@ -542,6 +547,15 @@ turn 1 1 0!second
         let judged = self::judged(&journal, Exit::Timeout);
         assert_eq!((judged.verdict, &*judged.detail), (Verdict::Deadlock, "T1 waits: lock at teller+0x10"));
         assert_eq!(self::judged(&[stuck], PASSED).verdict, Verdict::Infeasible);
+    }
+
+    #[test]
+    fn a_program_that_dies_of_the_second_step_has_taken_it() {
+        let mut journal = reached();
+        journal.truncate(3);
+        journal.push(Entry::Due { thread: 1, object: 100, size: 4 });
+        assert_eq!(judged(&journal, Exit::Signal(libc::SIGSEGV)).verdict, Verdict::Failing);
+        assert_eq!(judged(&journal, PASSED).verdict, Verdict::Diverged);
     }
 
     #[test]

@@ -111,12 +111,10 @@ fn about_trial(trial: &Trial) -> Vec<String> {
         told.push(format!("       {detail}"));
     }
     if !schedule.is_empty() {
-        told.push(format!(
-            "       {alike} of {} so, with {}",
-            counted(*runs as usize, "run"),
-            counted(*switches as usize, "switch")
-        ));
-        told.push(format!("To see it again: {}", trial.command()));
+        let often = if *runs > 1 { format!("so in {alike} of {runs} runs, ") } else { String::new() };
+        let plural = if *switches == 1 { "" } else { "es" };
+        told.push(format!("       {often}with {switches} switch{plural} between threads"));
+        told.push(format!("To run it again: {}", trial.command()));
     }
     told
 }
@@ -272,20 +270,15 @@ pub fn closing(closing: &Closing) -> String {
 }
 
 fn counted(number: usize, noun: &str) -> String {
-    let plural = if number == 1 {
-        ""
-    } else if noun.ends_with("ch") {
-        "es"
-    } else {
-        "s"
-    };
+    let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::finding::{Data, samples};
+    use crate::replay::verdict::Verdict;
+    use crate::report::finding::{Data, Rung, samples};
 
     fn lines(finding: &Finding) -> Vec<String> {
         report(finding, 7, &Look::default()).lines().map(str::to_owned).collect()
@@ -393,6 +386,33 @@ SUMMARY: avmon: atomicity violation a.c:13 in append
 
 ";
         assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn what_came_of_it_in_the_real_program_is_told() {
+        let mut finding = samples::length();
+        finding.strength = Strength::Base;
+        finding.prove(Trial {
+            verdict: Verdict::Failing,
+            detail: "it ended with exit code 3".into(),
+            schedule: "avmon.confirm/4.schedule".into(),
+            program: "./app -x".into(),
+            switches: 3,
+            runs: 10,
+            alike: 9,
+        });
+        assert_eq!((finding.rung, finding.strength), (Rung::Failing, Strength::Strong));
+        let text = lines(&finding).join("\n");
+        let expected = "
+  Tried, failing: the steps ran in the violating order, and the program failed as it never does otherwise
+         it ended with exit code 3
+         so in 9 of 10 runs, with 3 switches between threads
+  To run it again: avmon replay avmon.confirm/4.schedule -- ./app -x
+";
+        assert!(text.contains(expected), "{text}");
+        let mut weak = Finding { strength: Strength::Base, ..samples::length() };
+        weak.prove(Trial { verdict: Verdict::Confirmed, ..finding.trial.unwrap() });
+        assert_eq!((weak.rung, weak.strength), (Rung::Confirmed, Strength::Base));
     }
 
     #[test]

@@ -360,7 +360,14 @@ fn stop(seat: &'static Seat, act: Act, object: u64, size: u64, code: u64) {
         wait(seat, |gate| gate.goes_on(seat.thread));
     }
     seat.is_in_step.store(true, Ordering::Relaxed);
-    if at_gate(|steering| steering.gate.is_violating(seat.thread)) == Some(true) {
+    let is_due = at_gate(|steering| {
+        let is_due = steering.gate.is_violating(seat.thread);
+        if is_due {
+            write(steering.journal.as_ref(), &Entry::Due { thread: seat.thread, object, size });
+        }
+        is_due
+    });
+    if is_due == Some(true) {
         // SAFETY: does nothing.
         unsafe { avmon_violation() };
     }

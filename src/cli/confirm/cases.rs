@@ -9,6 +9,7 @@ use crate::monitor::Monitor;
 use crate::predict::history::History;
 use crate::predict::prediction::{Prediction, Shape};
 use crate::predict::search::Budget;
+use crate::replay::continued::continued;
 use crate::replay::schedule::Schedule;
 use crate::replay::synthesis::{self, Target};
 use crate::replay::window;
@@ -212,6 +213,11 @@ fn ways(entry: &Entry, monitor: &mut Monitor, predictions: &[Prediction], histor
     }
     of_data.sort_by_key(|way| way.distance);
     of_data.append(&mut of_locks);
+    // The best one goes on in one order too, and is tried so next.
+    let more = of_data.first().and_then(|best| Some(Way { target: continued(&best.target, history)?, ..*best }));
+    if let Some(more) = more {
+        of_data.insert(1, more);
+    }
     of_data
 }
 

@@ -89,7 +89,7 @@ impl<'a> Hunt<'a> {
         self.state.into_inner()
     }
 
-    /// Tries the schedules of a finding until the program fails.
+    /// Tries the schedules of a finding until the program fails with one every time.
     fn try_case(&self, case: &Case) -> Result<(), Failure> {
         for candidate in &case.candidates {
             let digest = digest(&candidate.schedule);
@@ -99,7 +99,7 @@ impl<'a> Hunt<'a> {
                 None if self.is_over() => return Ok(()),
                 None => self.try_candidate(candidate, digest)?,
             };
-            if tried.judgement.verdict.is_failure() {
+            if tried.judgement.verdict.is_failure() && tried.alike == tried.runs {
                 break;
             }
         }

@@ -54,9 +54,19 @@ pub struct Tried {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line {
-    Hunt { program: String, shard: Option<Shard> },
-    Baseline { baseline: Baseline, longest_ms: u64 },
-    Schedules { count: usize },
+    Hunt {
+        program: String,
+        shard: Option<Shard>,
+    },
+    Baseline {
+        baseline: Baseline,
+        longest_ms: u64,
+    },
+    /// The recording is whole.
+    Recorded,
+    Schedules {
+        count: usize,
+    },
     Tried(Tried),
 }
 
@@ -121,16 +131,28 @@ pub struct State {
     pub program: String,
     pub shard: Option<Shard>,
     pub baseline: Option<(Baseline, u64)>,
+    pub is_recorded: bool,
     schedules: Option<usize>,
     pub tried: BTreeMap<usize, Tried>,
 }
 
 impl State {
+    fn empty(path: PathBuf) -> State {
+        State {
+            path,
+            program: String::new(),
+            shard: None,
+            baseline: None,
+            is_recorded: false,
+            schedules: None,
+            tried: BTreeMap::new(),
+        }
+    }
+
     /// A hunt that begins.
     pub fn begin(directory: &Path, program: &str, shard: Option<Shard>) -> Result<State, Failure> {
         let path = directory.join(NAME);
-        let (baseline, schedules, tried) = (None, None, BTreeMap::new());
-        let state = State { path, program: program.to_owned(), shard, baseline, schedules, tried };
+        let state = State { program: program.to_owned(), shard, ..State::empty(path) };
         state.write(&Line::Hunt { program: program.to_owned(), shard })?;
         Ok(state)
     }
@@ -145,13 +167,13 @@ impl State {
                 path.display()
             ))
         })?;
-        let (program, shard, baseline, schedules, tried) = (String::new(), None, None, None, BTreeMap::new());
-        let mut state = State { path, program, shard, baseline, schedules, tried };
+        let mut state = State::empty(path);
         // The last line may be half of one.
         for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
             match line {
                 Line::Hunt { program, shard } => (state.program, state.shard) = (program, shard),
                 Line::Baseline { baseline, longest_ms } => state.baseline = Some((baseline, longest_ms)),
+                Line::Recorded => state.is_recorded = true,
                 Line::Schedules { count } => state.schedules = Some(count),
                 Line::Tried(tried) => drop(state.tried.insert(tried.number, tried)),
             }
@@ -163,6 +185,11 @@ impl State {
         self.write(&Line::Baseline { baseline: baseline.clone(), longest_ms })?;
         self.baseline = Some((baseline, longest_ms));
         Ok(())
+    }
+
+    pub fn add_recording(&mut self) -> Result<(), Failure> {
+        self.is_recorded = true;
+        self.write(&Line::Recorded)
     }
 
     pub fn add_schedules(&mut self, count: usize) -> Result<(), Failure> {

@@ -10,6 +10,7 @@ use crate::options::Options;
 use crate::predict::analyse::{self, Report, Watch};
 use crate::predict::history::{self, Builder, History, Survey};
 use crate::predict::search::Budget;
+use crate::replay::run;
 use crate::report::finding::Analysis;
 use crate::report::symbols::Symbols;
 use crate::trace::reader::{Merged, Trace};
@@ -170,7 +171,7 @@ pub fn warn_of_report(report: &Report) {
     }
 }
 
-/// When the work is to stop.
+/// When the work is to stop: at that time, or when the user wants it.
 pub struct Deadline(Option<Instant>);
 
 impl Deadline {
@@ -179,7 +180,7 @@ impl Deadline {
     }
 
     pub fn is_over(&self) -> bool {
-        self.0.is_some_and(|end| Instant::now() >= end)
+        run::interruption().is_some() || self.0.is_some_and(|end| Instant::now() >= end)
     }
 }
 

@@ -51,7 +51,7 @@ break {STOP}
         // The text of these is a format.
         let _ = writeln!(text, "printf \"avmon: {}\\n\"", escaped(line));
     }
-    text.push_str("run\nset pagination on\ninfo threads\nup-silently\n");
+    text.push_str("run\ninfo threads\nbacktrace\nset pagination on\n");
     text
 }
 

@@ -30,7 +30,8 @@ const CHANGED: u8 = 2;
 
 /// What the target needs, in the given order, and those of it for which a step waits by its kind.
 fn needed(history: &History, objects: &Objects<'_>, target: &Target) -> (Vec<At>, FxHashSet<At>) {
-    let mut wanted: FxHashSet<At> = target.roles.iter().map(|&(at, _)| at).collect();
+    let mut wanted: FxHashSet<At> =
+        target.roles.iter().map(|&(at, _)| at).chain(target.after.iter().copied()).collect();
     let mut touched = vec![0; objects.count()];
     let mut has_more = vec![false; history.lanes.len()];
     let mut needed = Vec::new();

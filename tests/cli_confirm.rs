@@ -1,0 +1,411 @@
+//! From a run to violations that really happen: `avmon confirm`, `replay`, `merge`, `chaos`.
+
+mod cli_support;
+mod support;
+
+use cli_support::{Ending, avmon, clean, compile, end, file, refuses};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use support::{build, root};
+
+/// A directory with a program in it.
+struct Home {
+    directory: tempfile::TempDir,
+}
+
+impl Home {
+    fn new() -> Home {
+        Home { directory: tempfile::tempdir().unwrap() }
+    }
+
+    /// With one twin of an example, as `./app`.
+    fn of_example(name: &str, twin: &str) -> Home {
+        let home = Home::new();
+        let sources = ["c", "cpp"].map(|kind| root().join("examples").join(name).join(twin).with_extension(kind));
+        let source = sources.iter().find(|path| path.is_file()).expect("the example has such a twin");
+        build::compile(build::Variant::Instrumented, source, &home.path("app"), &[]).unwrap();
+        home
+    }
+
+    /// With a program of one's own, instrumented.
+    fn of_source(source: &str) -> Home {
+        let home = Home::new();
+        let input = file(home.directory.path(), "app.c", source, 0o644);
+        build::compile(build::Variant::Instrumented, &input, &home.path("app"), &[]).unwrap();
+        std::fs::remove_file(input).unwrap();
+        home
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = avmon(arguments);
+        command.current_dir(self.directory.path());
+        command
+    }
+
+    fn avmon(&self, arguments: &[&str]) -> Ending {
+        end(&mut self.command(arguments))
+    }
+
+    /// What is in the log of a hunt.
+    fn findings(&self, hunt: &str) -> Vec<Value> {
+        let log = std::fs::read_to_string(self.path(hunt).join("findings.1.jsonl")).unwrap_or_default();
+        for line in log.lines() {
+            avmon::report::json::validate_line(line).unwrap();
+        }
+        let records = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        records.filter(|record| record["type"] == "finding").collect()
+    }
+}
+
+fn failing(findings: &[Value]) -> Vec<&Value> {
+    findings.iter().filter(|finding| finding["rung"] == "failing").collect()
+}
+
+fn examples() -> Vec<String> {
+    let text = std::fs::read_to_string(root().join("examples/expected.txt")).unwrap();
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
+}
+
+/// What is wrong with a hunt for the bug of an example.
+fn hunt_buggy(example: &str) -> Option<String> {
+    let home = Home::of_example(example, "buggy");
+    let ending = home.avmon(&["confirm", "--", "./app"]);
+    let findings = home.findings("avmon.confirm");
+    let found = failing(&findings);
+    let best = found.iter().max_by_key(|finding| finding["trial"]["alike"].as_u64());
+    let told = |what: &str| Some(format!("{example}: {what}\n{}\n{}", ending.stdout, ending.stderr));
+    let Some(trial) = best.map(|finding| &finding["trial"]) else { return told("nothing fails") };
+    if ending.code != Some(66) {
+        return told("the exit code is not 66");
+    }
+    if (trial["runs"].as_u64(), trial["alike"].as_u64()) != (Some(10), Some(10)) {
+        return told("it does not fail in 10 of 10 runs");
+    }
+    let schedule = trial["schedule"].as_str().unwrap_or_default();
+    let replayed = home.avmon(&["replay", "--json", "--times", "10", "--baseline", "3", schedule, "--", "./app"]);
+    let is_failure = |line: &str| line.contains("\"verdict\":\"failing\"") || line.contains("\"verdict\":\"deadlock\"");
+    let fails = replayed.stdout.lines().filter(|line| is_failure(line)).count();
+    if fails == 10 { None } else { told(&format!("replayed, it fails in {fails} of 10 runs: {}", replayed.stdout)) }
+}
+
+#[test]
+fn every_buggy_example_fails_in_ten_of_ten_runs() {
+    let wrong: Vec<String> = examples().iter().filter_map(|example| hunt_buggy(example)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn no_fixed_example_fails() {
+    for example in examples() {
+        let home = Home::of_example(&example, "fixed");
+        let ending = home.avmon(&["confirm", "--", "./app"]);
+        assert_eq!(ending.code, Some(0), "{example}: {ending:?}");
+        assert!(failing(&home.findings("avmon.confirm")).is_empty(), "{example}: {ending:?}");
+        assert!(ending.stdout.contains("0 failing (F)"), "{example}: {ending:?}");
+    }
+}
+
+/// Findings and what came of them, without the names of directories.
+fn results(reports: &str) -> BTreeSet<String> {
+    let told = |line: &&str| line.contains("is not atomic") || line.contains("Tried, ");
+    let lines: Vec<&str> = reports.lines().filter(told).map(str::trim).collect();
+    lines.chunks(2).map(|pair| pair.join(" ")).collect()
+}
+
+fn last_line(ending: &Ending) -> &str {
+    ending.stdout.lines().last().unwrap_or_default()
+}
+
+#[test]
+fn four_shards_are_the_whole() {
+    let home = Home::of_example("ledger", "buggy");
+    let recorded = home.avmon(&["record", "--all", "--exitcode", "0", "--report=0", "-o", "run", "--", "./app"]);
+    assert_eq!(recorded.code, Some(0), "{recorded:?}");
+    let whole = home.avmon(&["confirm", "--show-weak", "--trace", "run", "-o", "whole", "--", "./app"]);
+    assert_eq!(whole.code, Some(66), "{whole:?}");
+    let parts = ["part1", "part2", "part3", "part4"];
+    for (number, part) in (1..).zip(parts) {
+        let shard = format!("{number}/4");
+        let ending = home.avmon(&["confirm", "--trace", "run", "--shard", &shard, "-o", part, "--", "./app"]);
+        assert!(matches!(ending.code, Some(0 | 66)), "{ending:?}");
+    }
+    let merged = home.avmon(&["merge", "--show-weak", "part1", "part2", "part3", "part4"]);
+    assert_eq!((merged.code, merged.stderr.as_str()), (Some(66), ""), "{merged:?}");
+    assert_eq!(last_line(&merged), last_line(&whole));
+    assert!(results(&whole.stdout).iter().any(|result| result.contains("failing")));
+    assert_eq!(results(&merged.stdout), results(&whole.stdout));
+    let command = merged.stdout.lines().find_map(|line| line.trim().strip_prefix("To run it again: avmon ")).unwrap();
+    assert!(command.starts_with("replay part"), "{command}");
+    let again = home.avmon(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(again.code, Some(66), "{again:?}");
+    let some = home.avmon(&["merge", "part1", "part3"]);
+    assert!(some.stderr.contains("2/4, 4/4 are missing"), "{some:?}");
+}
+
+#[test]
+fn a_hunt_is_resumed_where_it_was() {
+    let home = Home::of_example("ledger", "buggy");
+    let one = home.avmon(&["confirm", "--runs", "1", "--", "./app"]);
+    assert!(last_line(&one).contains("not run"), "{one:?}");
+    let rest = home.avmon(&["confirm", "--resume", "--", "./app"]);
+    assert_eq!(rest.code, Some(66), "{rest:?}");
+    assert!(failing(&home.findings("avmon.confirm")).len() > 1, "{rest:?}");
+    let state = std::fs::read_to_string(home.path("avmon.confirm/hunt.jsonl")).unwrap();
+    let tried: Vec<&str> = state.lines().filter(|line| line.contains("\"type\":\"tried\"")).collect();
+    let numbers: BTreeSet<u64> =
+        tried.iter().map(|line| serde_json::from_str::<Value>(line).unwrap()["number"].as_u64().unwrap()).collect();
+    assert_eq!(numbers.len(), tried.len(), "none is tried twice");
+    assert_eq!(state.lines().filter(|line| line.contains("\"type\":\"baseline\"")).count(), 1);
+    refuses(
+        &mut home.command(&["confirm", "--resume", "--", "./app", "-x"]),
+        2,
+        &["the hunt in avmon.confirm is of './app'"],
+    );
+}
+
+#[test]
+fn nothing_is_written_but_the_results() {
+    let home = Home::of_example("append", "buggy");
+    assert_eq!(home.avmon(&["confirm", "--", "./app"]).code, Some(66));
+    let names = std::fs::read_dir(home.directory.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    let names: BTreeSet<_> = names.map(|name| name.into_string().unwrap()).collect();
+    assert_eq!(names, ["app", "avmon.confirm"].map(str::to_owned).into());
+}
+
+#[test]
+fn a_script_that_starts_the_program_is_a_test_too() {
+    let home = Home::of_example("append", "buggy");
+    file(home.directory.path(), "test.sh", "#!/bin/sh\n./app > out1\n./app > out2\ncmp -s out1 out2\n", 0o755);
+    let ending = home.avmon(&["confirm", "--", "./test.sh"]);
+    assert_eq!(ending.code, Some(66), "{ending:?}");
+    let second = std::fs::read_to_string(home.path("avmon.confirm/findings.2.jsonl")).unwrap();
+    assert!(second.contains("\"verdict\":\"failing\"") && second.contains("it ended with exit code 1"), "{second}");
+}
+
+/// Where the block is depends on the time: there are so many places that no two runs take the same.
+const BY_THE_CLOCK: &str = r#"
+#include <pthread.h>
+#include <time.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int value;
+static void set(int to) { pthread_mutex_lock(&lock); value = to; pthread_mutex_unlock(&lock); }
+static int get(void) { pthread_mutex_lock(&lock); int it = value; pthread_mutex_unlock(&lock); return it; }
+#define A(n) case n: set(get() + n); break;
+#define B(n) A(n) A(n + 1) A(n + 2) A(n + 3) A(n + 4) A(n + 5) A(n + 6) A(n + 7)
+#define C(n) B(n) B(n + 8) B(n + 16) B(n + 24) B(n + 32) B(n + 40) B(n + 48) B(n + 56)
+#define D(n) C(n) C(n + 64) C(n + 128) C(n + 192) C(n + 256) C(n + 320) C(n + 384) C(n + 448)
+static void *work(void *unused) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    switch (now.tv_nsec / 1000 % 2048) { D(0) D(512) D(1024) D(1536) }
+    return unused;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return 0;
+}
+"#;
+
+#[test]
+fn a_program_that_goes_by_the_clock_diverges_politely() {
+    let home = Home::of_source(BY_THE_CLOCK);
+    let ending = home.avmon(&["confirm", "--", "./app"]);
+    assert_eq!(ending.code, Some(0), "{ending:?}");
+    assert!(last_line(&ending).contains(" diverged"), "{ending:?}");
+    assert!(ending.stdout.contains("Tried, diverged: "), "{ending:?}");
+}
+
+#[test]
+fn a_program_that_crashes_by_itself_is_said_to() {
+    let source = "
+#include <pthread.h>
+#include <stdlib.h>
+static void *work(void *unused) { return unused; }
+int main(void) { pthread_t thread; pthread_create(&thread, 0, work, 0); pthread_join(thread, 0); abort(); }
+";
+    let home = Home::of_source(source);
+    let ending = home.avmon(&["confirm", "--", "./app"]);
+    assert_eq!(ending.code, Some(0), "{ending:?}");
+    let told = "the program fails by itself, in 3 of 3 ordinary runs (it was killed by signal 6 (SIGABRT))";
+    assert!(ending.stderr.contains(told), "{ending:?}");
+    let chance = home.avmon(&["chaos", "--runs", "2", "--", "./app"]);
+    assert_eq!((chance.code, chance.stdout.as_str()), (Some(0), "avmon: no failure in 2 runs\n"), "{chance:?}");
+    assert!(chance.stderr.contains(told), "{chance:?}");
+}
+
+#[test]
+fn a_program_without_threads_has_nothing_to_confirm() {
+    refuses(&mut Home::new().command(&["confirm", "--", "true"]), 125, &["created no thread"]);
+}
+
+/// Waits for a file that says something.
+fn read_when_there(path: &Path) -> String {
+    for _ in 0..2000 {
+        match std::fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ => std::thread::sleep(Duration::from_millis(10)),
+        }
+    }
+    panic!("{} never came", path.display());
+}
+
+fn is_gone(process: &str) -> bool {
+    let path = format!("/proc/{process}/stat");
+    (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        !std::fs::read_to_string(&path).is_ok_and(|stat| !stat.contains(") Z "))
+    })
+}
+
+fn interrupt(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn an_interruption_leaves_no_child() {
+    let home = Home::new();
+    let script = "#!/bin/sh\nsleep 1000 &\necho $! > pid\nwait\n";
+    file(home.directory.path(), "test.sh", script, 0o755);
+    for (arguments, signal) in [(["confirm", "--", "./test.sh"], "-INT"), (["chaos", "--", "./test.sh"], "-TERM")] {
+        let child = home.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let process = read_when_there(&home.path("pid"));
+        std::fs::remove_file(home.path("pid")).unwrap();
+        interrupt(&child, signal);
+        let ended = child.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_eq!(ended.status.code(), Some(130), "{told}");
+        assert!(told.contains("interrupted"), "{told}");
+        assert!(is_gone(&process), "{arguments:?}");
+    }
+}
+
+#[test]
+fn chance_finds_what_it_can_and_tells_the_seed() {
+    // One of two orders of two threads fails.
+    let source = "
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int last;
+static void *work(void *number) {
+    pthread_mutex_lock(&lock);
+    last = *(int *)number;
+    pthread_mutex_unlock(&lock);
+    return 0;
+}
+int main(void) {
+    pthread_t threads[2];
+    int numbers[2] = {0, 1};
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, &numbers[i]);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return last == 0 ? 3 : 0;
+}
+";
+    let home = Home::new();
+    compile(home.directory.path(), "app", source, &["-pthread"]);
+    let ending = home.avmon(&["chaos", "--runs", "200", "--", "./app"]);
+    if ending.stderr.contains("fails by itself") {
+        // The machine was busy enough to do it without help.
+        return;
+    }
+    assert_eq!(ending.code, Some(66), "{ending:?}");
+    assert!(ending.stdout.contains("it ended with exit code 3"), "{ending:?}");
+    let command = ending.stdout.lines().find_map(|line| line.strip_prefix("To run it again: avmon ")).unwrap();
+    let again = home.avmon(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!(again.code, Some(66), "{again:?}");
+}
+
+const SCHEDULE: &str = "avmon schedule 1\nprogram true - 0\nmodule 0 true -\nplace 0 0+10 lock\nturn 0 0!first\n";
+
+#[test]
+fn a_bad_schedule_is_told_with_its_line() {
+    let home = Home::new();
+    let replay = |text: &str| {
+        file(home.directory.path(), "it.schedule", text, 0o644);
+        home.command(&["replay", "it.schedule", "--", "true"])
+    };
+    refuses(&mut replay("nonsense\n"), 125, &["it.schedule: line 1: no schedule"]);
+    refuses(&mut replay("avmon schedule 9\n"), 125, &["another version"]);
+    refuses(&mut replay(&format!("{SCHEDULE}turn 0 7\n")), 125, &["line 6: there is no place 7"]);
+    refuses(&mut home.command(&["replay", "none.schedule", "--", "true"]), 125, &["none.schedule", "'avmon confirm'"]);
+}
+
+#[test]
+fn a_rebuilt_program_needs_a_new_schedule() {
+    let home = Home::new();
+    let text = SCHEDULE.replace("program true -", "program true 0123abcd");
+    file(home.directory.path(), "it.schedule", text, 0o644);
+    refuses(
+        &mut home.command(&["replay", "it.schedule", "--", "true"]),
+        125,
+        &["was rebuilt", "make the schedule anew with 'avmon confirm'"],
+    );
+}
+
+#[test]
+fn a_program_that_is_not_the_one_of_the_schedule_does_not_reach_anything() {
+    let home = Home::new();
+    file(home.directory.path(), "it.schedule", SCHEDULE, 0o644);
+    let ending = home.avmon(&["replay", "it.schedule", "--", "echo", "hello"]);
+    assert_eq!((ending.code, ending.stdout.as_str()), (Some(67), "hello\n"), "{ending:?}");
+    assert!(ending.stderr.contains("no process of 'true'"), "{ending:?}");
+    let json = home.avmon(&["replay", "--json", "it.schedule", "--", "echo", "hello"]);
+    let line: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!((&line["verdict"], &line["exit"]["code"]), (&"diverged".into(), &0.into()));
+}
+
+#[test]
+fn programs_that_cannot_be_run_are_told() {
+    let home = Home::new();
+    for command in [&["confirm"][..], &["chaos"], &["replay", "it.schedule"]] {
+        file(home.directory.path(), "it.schedule", SCHEDULE, 0o644);
+        let with = |program: &str| home.command(&[command, &["--", program]].concat());
+        refuses(&mut with("./none"), 127, &["./none"]);
+        refuses(&mut home.command(command), 2, &["Usage: "]);
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_a_hunt_is_left_alone() {
+    let home = Home::new();
+    file(home.directory.path(), "precious", "text", 0o644);
+    let directory = home.directory.path().to_str().unwrap().to_owned();
+    refuses(&mut home.command(&["confirm", "-o", &directory, "--", "true"]), 125, &["not a hunt", "left alone"]);
+    refuses(&mut home.command(&["merge", &directory]), 125, &["holds no hunt"]);
+    refuses(&mut home.command(&["confirm", "--shard", "5/4", "--", "true"]), 2, &["NUMBER/COUNT"]);
+}
+
+#[test]
+fn a_recording_that_leaves_things_out_is_refused() {
+    let home = Home::of_example("append", "buggy");
+    assert!(home.avmon(&["record", "-o", "run", "--", "./app"]).code.is_some());
+    refuses(&mut home.command(&["confirm", "--trace", "run", "--", "./app"]), 125, &["'avmon record --all'"]);
+}
+
+#[test]
+fn the_debugger_stops_at_the_violation() {
+    let home = Home::of_example("append", "buggy");
+    assert_eq!(home.avmon(&["confirm", "--", "./app"]).code, Some(66));
+    let arguments = ["replay", "--gdb", "avmon.confirm/1.schedule", "--", "./app"];
+    let without = clean(cli_support::AVMON.as_ref(), &arguments)
+        .current_dir(home.directory.path())
+        .env("PATH", "/nowhere")
+        .output();
+    let told = String::from_utf8(without.unwrap().stderr).unwrap();
+    assert!(told.contains("gdb was not found"), "{told}");
+    if Command::new("gdb").arg("--version").output().is_err() {
+        return;
+    }
+    let ending = end(home.command(&arguments).stdin(Stdio::null()));
+    assert!(ending.stdout.contains("avmon_violation") && ending.stdout.contains("append"), "{ending:?}");
+}

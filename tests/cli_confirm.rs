@@ -196,16 +196,19 @@ const BY_THE_CLOCK: &str = r#"
 #include <time.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int value;
-static void set(int to) { pthread_mutex_lock(&lock); value = to; pthread_mutex_unlock(&lock); }
-static int get(void) { pthread_mutex_lock(&lock); int it = value; pthread_mutex_unlock(&lock); return it; }
-#define A(n) case n: set(get() + n); break;
+#define A(n) case n: { \
+    pthread_mutex_lock(&lock); int it = value; pthread_mutex_unlock(&lock); \
+    pthread_mutex_lock(&lock); value = it + n; pthread_mutex_unlock(&lock); break; }
 #define B(n) A(n) A(n + 1) A(n + 2) A(n + 3) A(n + 4) A(n + 5) A(n + 6) A(n + 7)
 #define C(n) B(n) B(n + 8) B(n + 16) B(n + 24) B(n + 32) B(n + 40) B(n + 48) B(n + 56)
 #define D(n) C(n) C(n + 64) C(n + 128) C(n + 192) C(n + 256) C(n + 320) C(n + 384) C(n + 448)
-static void *work(void *unused) {
+static void change(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     switch (now.tv_nsec / 1000 % 2048) { D(0) D(512) D(1024) D(1536) }
+}
+static void *work(void *unused) {
+    change();
     return unused;
 }
 int main(void) {

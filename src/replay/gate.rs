@@ -345,6 +345,18 @@ impl Gate {
         matches!(&self.plan, Plan::Turns(turns) if turns.is_violating(thread))
     }
 
+    /// Whether the violation is complete, and there are turns after it: from now on, who has none waits wherever it is.
+    #[must_use]
+    pub fn is_after(&self) -> bool {
+        matches!(&self.plan, Plan::Turns(turns) if turns.goes_on())
+    }
+
+    /// Whether this thread is such a one.
+    #[must_use]
+    pub fn is_through(&self, thread: ThreadId) -> bool {
+        matches!(&self.plan, Plan::Turns(turns) if turns.goes_on() && turns.is_through(thread))
+    }
+
     /// Those who may go on since the last call.
     pub fn woken(&mut self) -> impl Iterator<Item = ThreadId> {
         self.woken.drain(..)

@@ -64,6 +64,8 @@ static PLACES: AtomicPtr<Places> = AtomicPtr::new(std::ptr::null_mut());
 static BLOCKED: AtomicU32 = AtomicU32::new(0);
 /// All turns are over: nobody needs to stop.
 static IS_FREE: AtomicBool = AtomicBool::new(false);
+/// The violation is complete, and some threads have turns after it: the others stop at every hook, or they would be ahead.
+static IS_AFTER: AtomicBool = AtomicBool::new(false);
 /// What is the same in every run, as bits.
 static PINNED: AtomicU8 = AtomicU8::new(0);
 
@@ -179,6 +181,7 @@ impl Steering {
                 futex::advance(&seat.word);
             }
         }
+        IS_AFTER.store(self.gate.is_after(), Ordering::Release);
         if self.gate.is_over() {
             IS_FREE.store(true, Ordering::Release);
         }
@@ -233,6 +236,7 @@ pub fn leave() {
     PINNED.store(0, Ordering::Release);
     BLOCKED.store(0, Ordering::Release);
     IS_FREE.store(false, Ordering::Release);
+    IS_AFTER.store(false, Ordering::Release);
 }
 
 // ---- where the hooks come in --------------------------------------------------------------------------------------
@@ -351,7 +355,7 @@ fn stop(seat: &'static Seat, act: Act, object: u64, size: u64, code: u64) {
         return;
     }
     let place = place(act, code);
-    if place.is_none() && !is_chance() {
+    if place.is_none() && !is_chance() && !is_through(seat) {
         return;
     }
     let stop = Stop { act, place, object, size, code };
@@ -371,6 +375,11 @@ fn stop(seat: &'static Seat, act: Act, object: u64, size: u64, code: u64) {
         // SAFETY: does nothing.
         unsafe { avmon_violation() };
     }
+}
+
+/// Whether the thread waits for those who have turns after the violation.
+fn is_through(seat: &'static Seat) -> bool {
+    IS_AFTER.load(Ordering::Acquire) && at_gate(|steering| steering.gate.is_through(seat.thread)) == Some(true)
 }
 
 /// Waits until the gate says so.
@@ -425,7 +434,8 @@ fn place(act: Act, code: u64) -> Option<u32> {
 /// Whether an access at this place can be a stop: asked of every access.
 #[inline]
 fn may_stop(code: u64) -> bool {
-    !IS_FREE.load(Ordering::Relaxed) && places().is_some_and(|places| places.may_have(code))
+    !IS_FREE.load(Ordering::Relaxed)
+        && (places().is_some_and(|places| places.may_have(code)) || IS_AFTER.load(Ordering::Relaxed))
 }
 
 // ---- what the interposers call ------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ pub struct Turns {
     /// How many roles there are besides that of the second step, and how many of them were played.
     roles: usize,
     played: usize,
+    is_second_played: bool,
 }
 
 impl Turns {
@@ -81,6 +82,7 @@ impl Turns {
             is_over: false,
             roles,
             played: 0,
+            is_second_played: false,
         };
         // Turns may be empty.
         turns.advance(&mut Vec::new());
@@ -151,6 +153,7 @@ impl Turns {
         self.figures.steps += 1;
         if let Some(role) = step.role {
             self.played += usize::from(role != Role::Second);
+            self.is_second_played |= role == Role::Second;
             news.push(News::Entry(Entry::Role { role, thread, object: stop.object, size: stop.size, turn }));
         }
         self.advance(news)
@@ -181,6 +184,16 @@ impl Turns {
     pub fn next_turn(&self, thread: ThreadId) -> u32 {
         let sequence = self.sequences.get(&thread);
         sequence.and_then(|sequence| sequence.steps.get(sequence.next)).map_or(u32::MAX, |step| step.turn)
+    }
+
+    /// Whether the violation is complete, and there are turns after it.
+    pub fn goes_on(&self) -> bool {
+        self.is_second_played && !self.is_over
+    }
+
+    /// Whether all that is left for the thread is to wait for the end of the turns.
+    pub fn is_through(&self, thread: ThreadId) -> bool {
+        !self.is_over && self.sequences.get(&thread).is_some_and(|it| !it.is_lost && it.next >= it.steps.len())
     }
 
     pub fn is_violating(&self, thread: ThreadId) -> bool {

@@ -219,7 +219,7 @@ impl Confirm {
             link(trace, &directory)?;
         } else {
             fs::create_dir(&directory).map_err(|error| cannot("make", &directory, &error))?;
-            let ended = stage.record(&directory)?;
+            let ended = stage.record(&directory, &self.steering)?;
             if let Some(failure) = baseline.failure_of(&Looks::from(&ended)) {
                 tell("warning", &format!("the recorded run failed as no ordinary one did: {failure}"));
             }

@@ -97,8 +97,9 @@ impl Stage {
     }
 
     /// Records a run, with everything that the program does.
-    pub fn record(&self, directory: &Path) -> Result<Ended, Failure> {
+    pub fn record(&self, directory: &Path, flags: &SteeringFlags) -> Result<Ended, Failure> {
         let mut launch = self.launch.clone();
+        launch.set("replay_pin", &flags.pin.join("+"))?;
         launch.set("trace_all", "1")?;
         launch.set("trace_path", &absolute(directory)?.to_string_lossy())?;
         self.run(&launch, false)

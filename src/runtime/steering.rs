@@ -110,6 +110,14 @@ pub fn is_asked_for() -> bool {
     !options().replay_schedule.is_empty() || options().chaos_seed != 0
 }
 
+/// A run from which schedules are made gets the answers that the steered ones get.
+pub fn pin_recorded() {
+    match read_pins(&options().replay_pin) {
+        Ok(pins) => PINNED.store(pins, Ordering::Relaxed),
+        Err(reason) => say(&format!("avmon: {reason}; nothing is pinned\n")),
+    }
+}
+
 /// Takes the program in hand, if this is the process that is meant. When its first thread is about to be created.
 pub fn start() {
     let steering = match read_pins(&options().replay_pin).and_then(|pins| Ok((pins, prepare()?))) {

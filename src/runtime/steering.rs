@@ -77,7 +77,7 @@ impl Pins {
     pub const TIME: Pins = Pins(1);
     pub const RANDOM: Pins = Pins(2);
     pub const PIDS: Pins = Pins(4);
-    const NAMES: [(&str, Pins); 3] = [("time", Pins::TIME), ("random", Pins::RANDOM), ("pids", Pins::PIDS)];
+    pub const NAMES: [(&str, Pins); 3] = [("time", Pins::TIME), ("random", Pins::RANDOM), ("pids", Pins::PIDS)];
 }
 
 /// Whether this process has it pinned.

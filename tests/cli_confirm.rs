@@ -222,10 +222,12 @@ int main(void) {
 #[test]
 fn a_program_that_goes_by_the_clock_diverges_politely() {
     let home = Home::of_source(BY_THE_CLOCK);
-    let ending = home.avmon(&["confirm", "--", "./app"]);
+    let ending = home.avmon(&["confirm", "--show-weak", "--", "./app"]);
     assert_eq!(ending.code, Some(0), "{ending:?}");
     assert!(last_line(&ending).contains(" diverged"), "{ending:?}");
     assert!(ending.stdout.contains("Tried, diverged: "), "{ending:?}");
+    let pinned = home.avmon(&["confirm", "--show-weak", "--pin", "time", "--", "./app"]);
+    assert!(!last_line(&pinned).contains(" 0 reached"), "{pinned:?}");
 }
 
 #[test]

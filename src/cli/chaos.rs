@@ -9,6 +9,7 @@ use crate::options::Options;
 use crate::replay::verdict::Looks;
 use clap::Args;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 const EXAMPLES: &str = "\
@@ -93,7 +94,8 @@ impl Chaos {
             [("changes", self.changes, defaults.chaos_changes), ("length", self.length, defaults.chaos_length)]
         {
             if value != usual {
-                flags += &format!(" --{flag} {value}");
+                // Writing to a string cannot fail.
+                let _ = write!(flags, " --{flag} {value}");
             }
         }
         format!("avmon chaos {flags} -- {line}")

@@ -189,19 +189,16 @@ impl Confirm {
 
     /// How the program runs by itself, and how long a steered run may take.
     fn baseline(&self, stage: &mut Stage, state: &mut State) -> Result<(Baseline, Duration), Failure> {
-        let (baseline, longest) = match &state.baseline {
-            Some((baseline, longest)) => (baseline.clone(), Duration::from_millis(*longest)),
-            None => {
-                stage.limit(self.timeout.map_or(PATIENCE, Duration::from_secs));
-                let (baseline, longest) = stage.baseline(self.baseline, self.ignore_output)?;
-                state.add_baseline(baseline.clone(), longest.as_millis() as u64)?;
-                (baseline, longest)
-            }
-        };
+        if state.baseline.is_none() {
+            stage.limit(self.timeout.map_or(PATIENCE, Duration::from_secs));
+            let (baseline, longest) = stage.baseline(self.baseline, self.ignore_output)?;
+            state.add_baseline(baseline, longest.as_millis() as u64)?;
+        }
+        let (baseline, longest_ms) = state.baseline.clone().unwrap_or_default();
         for remark in baseline.remarks() {
             tell("warning", &remark);
         }
-        Ok((baseline, self.timeout.map_or(longest * SLOWER + AT_LEAST, Duration::from_secs)))
+        Ok((baseline, self.timeout.map_or(Duration::from_millis(longest_ms) * SLOWER + AT_LEAST, Duration::from_secs)))
     }
 
     /// The recording from which is predicted.
@@ -219,7 +216,7 @@ impl Confirm {
             link(trace, &directory)?;
         } else {
             fs::create_dir(&directory).map_err(|error| cannot("make", &directory, &error))?;
-            let ended = stage.record(&directory)?;
+            let ended = stage.record(&directory, &self.steering)?;
             if let Some(failure) = baseline.failure_of(&Looks::from(&ended)) {
                 tell("warning", &format!("the recorded run failed as no ordinary one did: {failure}"));
             }

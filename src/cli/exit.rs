@@ -20,7 +20,7 @@ exit_codes! {
     Success = 0, "done; nothing was found";
     Usage = 2, "the command line or AVMON_OPTIONS is wrong";
     Findings = 66, "strong findings (option exitcode changes this for a monitored program)";
-    NotReached = 67, "the schedule did not lead to its violation: the program did something else, or a step could not be taken";
+    NotReached = 67, "the schedule did not lead to its violation";
     Failed = 125, "avmon itself could not do its work: library, log, suppressions, ...";
     CannotRun = 126, "the program cannot be executed or cannot be monitored: static, setuid, 32-bit, ...";
     NotFound = 127, "the program was not found";

@@ -215,7 +215,7 @@ fn validated(name: &str, value: &str) -> Result<String, String> {
 fn rows(records: bool) -> impl Iterator<Item = options::Row> {
     // What steers a run has commands of its own.
     let is_own = |name: &str| name == "help" || name.starts_with("replay_") || name.starts_with("chaos_");
-    options::table().into_iter().filter(move |row| !is_own(row.name) && !(records && row.name.starts_with("trace_")))
+    options::table().into_iter().filter(move |row| !(is_own(row.name) || records && row.name.starts_with("trace_")))
 }
 
 impl<const RECORDS: bool> Args for OptionFlags<RECORDS> {

@@ -6,15 +6,13 @@ use crate::replay::journal::Entry;
 use crate::replay::run::{self, Ended, Manner, Unfinished};
 use crate::replay::schedule::Schedule;
 use crate::replay::verdict::{Baseline, Looks};
+use crate::runtime::steering::Pins;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
-
-/// What can be the same in every steered run.
-const PINS: &[&str] = &["time", "random", "pids"];
 
 /// How a run is steered.
 #[derive(clap::Args, Clone, Debug)]
@@ -24,7 +22,7 @@ pub struct SteeringFlags {
     step_timeout: u32,
 
     /// What is to be the same in every run, if the program depends on it
-    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = clap::builder::PossibleValuesParser::new(PINS))]
+    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = clap::builder::PossibleValuesParser::new(Pins::NAMES.map(|(name, _)| name)))]
     pin: Vec<String>,
 }
 
@@ -97,8 +95,9 @@ impl Stage {
     }
 
     /// Records a run, with everything that the program does.
-    pub fn record(&self, directory: &Path) -> Result<Ended, Failure> {
+    pub fn record(&self, directory: &Path, flags: &SteeringFlags) -> Result<Ended, Failure> {
         let mut launch = self.launch.clone();
+        launch.set("replay_pin", &flags.pin.join("+"))?;
         launch.set("trace_all", "1")?;
         launch.set("trace_path", &absolute(directory)?.to_string_lossy())?;
         self.run(&launch, false)

@@ -308,7 +308,7 @@ enum Awaited {
 
 fn wait_for(end: &OwnedFd, outputs: &[Stream; 2], time: Duration) -> io::Result<Awaited> {
     // A negative number is no file, and nothing ever happens to it.
-    let output = |stream: &Stream| stream.pipe.as_ref().map_or(-1, |pipe| pipe.as_raw_fd());
+    let output = |stream: &Stream| stream.pipe.as_ref().map_or(-1, File::as_raw_fd);
     let files = [INTERRUPTS.load(Ordering::Acquire) - 1, end.as_raw_fd(), output(&outputs[0]), output(&outputs[1])];
     let mut polled = files.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
     // Rounded up, so that the time is over when nothing came.

@@ -90,7 +90,9 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
         line(&format!("  Lock level only: {}", data.meaning()));
     }
     if let Some(trial) = &finding.trial {
-        about_trial(trial).iter().for_each(|told| line(&format!("  {told}")));
+        for told in about_trial(trial) {
+            line(&format!("  {told}"));
+        }
     }
     if finding.strength != Strength::Strong {
         line(&format!("  Weak, {}: {}", finding.strength.name(), finding.strength.meaning()));

@@ -74,6 +74,7 @@ pub fn start() {
     state::set_state(State::Running);
     if is_recorded {
         record::start_recording(options.trace_values);
+        steering::pin_recorded();
     }
     if let Err(code) = worker::spawn() {
         state::set_state(State::Dead);

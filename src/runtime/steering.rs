@@ -77,7 +77,7 @@ impl Pins {
     pub const TIME: Pins = Pins(1);
     pub const RANDOM: Pins = Pins(2);
     pub const PIDS: Pins = Pins(4);
-    const NAMES: [(&str, Pins); 3] = [("time", Pins::TIME), ("random", Pins::RANDOM), ("pids", Pins::PIDS)];
+    pub const NAMES: [(&str, Pins); 3] = [("time", Pins::TIME), ("random", Pins::RANDOM), ("pids", Pins::PIDS)];
 }
 
 /// Whether this process has it pinned.
@@ -108,6 +108,14 @@ pub fn is_on() -> bool {
 /// Whether the options ask for it, for this or another process.
 pub fn is_asked_for() -> bool {
     !options().replay_schedule.is_empty() || options().chaos_seed != 0
+}
+
+/// A run from which schedules are made gets the answers that the steered ones get.
+pub fn pin_recorded() {
+    match read_pins(&options().replay_pin) {
+        Ok(pins) => PINNED.store(pins, Ordering::Relaxed),
+        Err(reason) => say(&format!("avmon: {reason}; nothing is pinned\n")),
+    }
 }
 
 /// Takes the program in hand, if this is the process that is meant. When its first thread is about to be created.

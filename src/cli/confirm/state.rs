@@ -5,6 +5,7 @@ use crate::cli::own_directory::cannot;
 use crate::replay::verdict::{Baseline, Judgement, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -115,7 +116,8 @@ impl Totals {
         for verdict in [Verdict::Infeasible, Verdict::Diverged] {
             let count = self.of_verdict[verdict as usize];
             if count > 0 {
-                text += &format!(", {count} {}", verdict.name());
+                // Writing to a string cannot fail.
+                let _ = write!(text, ", {count} {}", verdict.name());
             }
         }
         match self.schedules.saturating_sub(self.run()) {

@@ -114,7 +114,13 @@ static void nap(uint32_t *word, uint32_t seen) {
     const struct timespec moment = {0, 20 * 1000 * 1000};
     int type;
     pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-    syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, &moment, NULL, 0);
+    /* Not by syscall(), which is ours: a cancellation could not be unwound through it. */
+    register long timeout __asm__("r10") = (long)&moment;
+    long result = SYS_futex;
+    __asm__ volatile("syscall"
+                     : "+a"(result)
+                     : "D"(word), "S"(FUTEX_WAIT | FUTEX_PRIVATE_FLAG), "d"(seen), "r"(timeout)
+                     : "rcx", "r11", "memory");
     pthread_setcanceltype(type, NULL);
 }
 

@@ -16,7 +16,17 @@ fn main() {
     let programs = support::root().join("tests/programs");
     let mut trials = case::trials("hazard", &programs, &[Variant::Plain, Variant::Instrumented], check);
     trials.extend(case::trials("finds", &programs.join("finds"), &[Variant::Instrumented, Variant::Clang], check));
+    trials.extend(case::trials("by_chance", &programs, &[Variant::Instrumented], check_by_chance));
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// The same programs with their threads at the gate: it must not change what they do either.
+fn check_by_chance(case: &Case) -> Result<(), String> {
+    let alone = case.run_alone()?;
+    let steered = case.run_monitored("chaos_seed=20")?;
+    // Nothing is looked for, so nothing is found.
+    let is_same = (steered.end, &steered.stdout) == (alone.end, &alone.stdout);
+    if is_same { Ok(()) } else { Err(format!("=== alone: {alone}\n=== steered: {steered}")) }
 }
 
 fn check(case: &Case) -> Result<(), String> {

@@ -86,7 +86,7 @@ pub unsafe extern "C" fn steered_cancelled(lock: Object) {
 pub unsafe extern "C" fn steered_semaphore(semaphore: Object, pc: u64) -> c_int {
     // SAFETY: the program's own semaphore.
     let attempt = || unsafe { (real::sem_trywait()(semaphore) == 0).then_some(1) };
-    steering::take(Act::Await, semaphore.addr() as u64, pc, attempt, || 0)
+    steering::take(Act::Await, semaphore.addr() as u64, pc, attempt).unwrap_or(0)
 }
 
 pub unsafe extern "C" fn pthread_barrier_wait(barrier: Object, pc: u64) -> c_int {

@@ -79,13 +79,21 @@ unsafe fn taken_in_turn(lock: Object, pc: u64, take: Take, attempt: Take, codes:
         (result != busy).then_some(result)
     };
     // SAFETY: the program's own call.
-    steering::take(Act::Lock, lock.addr() as u64, pc, attempt, || unsafe { take(lock) })
+    steering::take(Act::Lock, lock.addr() as u64, pc, attempt).unwrap_or_else(|| unsafe { take(lock) })
 }
 
 /// The one that programs call most.
 pub unsafe extern "C" fn pthread_mutex_lock(lock: Object, pc: u64) -> c_int {
-    // SAFETY: the program's own call.
-    let result = unsafe { taken(lock, pc, real::pthread_mutex_lock(), real::pthread_mutex_trylock(), Codes::Posix) };
+    // A robust mutex must not be tried: glibc leaves one that is lost for all in a state in which the next call finds it busy.
+    // SAFETY: the program's own mutex, and its own call.
+    let result = unsafe {
+        if steering::is_on() && is_robust(lock) {
+            steering::before(Act::Lock, lock.addr() as u64, pc);
+            real::pthread_mutex_lock()(lock)
+        } else {
+            taken(lock, pc, real::pthread_mutex_lock(), real::pthread_mutex_trylock(), Codes::Posix)
+        }
+    };
     if result == 0 {
         acquire_mutex(lock.addr() as u64, pc);
     } else {
@@ -206,13 +214,11 @@ pub unsafe extern "C" fn mtx_unlock(lock: Object, pc: u64) -> c_int {
 #[inline(always)]
 pub unsafe fn unlock_will_fail(mutex: Object) -> bool {
     const OWNER: usize = 2;
-    const KIND: usize = 4;
     /// The owner of a robust mutex whose last owner died and that was not made consistent yet. It can be unlocked, by
     /// the one who got it, and is then lost for all.
     const INCONSISTENT: c_int = c_int::MAX;
     const RECURSIVE_OR_CHECKING: c_int = 3;
     const ADAPTIVE: c_int = 3;
-    const ROBUST: c_int = 16;
     let words = mutex.cast::<c_int>();
     // SAFETY: a pthread_mutex_t is larger than these words.
     unsafe {
@@ -221,6 +227,15 @@ pub unsafe fn unlock_will_fail(mutex: Object) -> bool {
         let owner = words.add(OWNER).read_volatile();
         checks && owner != INCONSISTENT && owner as u32 != os_thread_id()
     }
+}
+
+/// The word of a mutex that tells its kind, and the bit of those that survive their owner.
+const KIND: usize = 4;
+const ROBUST: c_int = 16;
+
+unsafe fn is_robust(mutex: Object) -> bool {
+    // SAFETY: a pthread_mutex_t is larger than that.
+    unsafe { mutex.cast::<c_int>().add(KIND).read_volatile() & ROBUST != 0 }
 }
 
 unsafe fn os_thread_id() -> u32 {

@@ -46,7 +46,6 @@ pub(super) enum Standing {
     Asleep(u64),
     /// In the hands of the kernel, for as long as it takes.
     Outside,
-    Ended,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -180,9 +179,7 @@ impl Gate {
         self.progress += 1;
         let known = self.thread(thread);
         let Some(stop) = known.stop.take() else { return };
-        if !matches!(known.standing, Standing::Ended) {
-            known.standing = Standing::Running;
-        }
+        known.standing = Standing::Running;
         if let Plan::Turns(turns) = &mut self.plan
             && turns.done(thread, &stop, &mut self.news)
         {
@@ -200,7 +197,7 @@ impl Gate {
 
     /// The thread waits for the end of another one.
     pub fn joins(&mut self, thread: ThreadId, other: ThreadId, stop: Stop) {
-        if !matches!(self.threads.get(&other), Some(Thread { standing: Standing::Ended, .. })) {
+        if self.threads.contains_key(&other) {
             self.blocked(thread, stop);
         }
     }
@@ -291,9 +288,8 @@ impl Gate {
     /// The thread is no more.
     pub fn ended(&mut self, thread: ThreadId) {
         self.progress += 1;
-        let known = self.thread(thread);
-        known.standing = Standing::Ended;
-        known.stop = None;
+        // Not kept: a program may have any number of threads in the course of time.
+        self.threads.remove(&thread);
         if let Plan::Turns(turns) = &mut self.plan {
             turns.ended(thread, &mut self.news);
         }
@@ -313,7 +309,7 @@ impl Gate {
             Standing::Running | Standing::Coming | Standing::Outside => true,
             // With a time limit.
             Standing::Asleep(_) => known.stop.is_none(),
-            Standing::Waiting | Standing::Blocked(_) | Standing::Ended => false,
+            Standing::Waiting | Standing::Blocked(_) => false,
         };
         self.threads.values().any(runs)
     }
@@ -397,7 +393,7 @@ impl Gate {
     /// Everybody waits for somebody, and nobody is left who could end that.
     fn tell_deadlock(&mut self) {
         let is_stuck = |known: &Thread| match known.standing {
-            Standing::Blocked(_) | Standing::Ended => true,
+            Standing::Blocked(_) => true,
             Standing::Asleep(_) => known.stop.is_some(),
             Standing::Coming | Standing::Running | Standing::Waiting | Standing::Outside => false,
         };

@@ -4,17 +4,22 @@
 //! Acquires, joins and waits are recorded after the real call, so their hooks stop the thread in front of it; what is recorded
 //! afterwards then ends the step. A plain access happens behind its hook: it is known to be done at the thread's next hook.
 //!
+//! A thread has its signals blocked while it is here: a handler would find the gate's lock held by the very code that it interrupted, and a thread that is
+//! cancelled at once must not be unwound through these frames. What has to wait for long is therefore left to the real function.
+//!
 //! Threads wait by futex, each on a word of its own. Who waits looks up now and then, and gives up what nobody can wait for any longer.
 
 mod places;
 
 use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd as _;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::recording::{self, Operation, STEERED};
+use super::signals::Blocked;
 use super::state::{self, State};
 use super::tls::{Tls, tls};
 use super::{futex, options, registry, say};
@@ -31,8 +36,9 @@ const WHEN_NOBODY_RUNS: Duration = Duration::from_millis(60);
 
 /// By chance threads take turns, and whoever does not come back soon is in the hands of the kernel.
 const PATIENCE_OF_CHANCE: Duration = Duration::from_millis(20);
-/// How long a thread tries to get what it wants before it waits for it in the kernel, when nobody decides any more who comes first.
-const MOST_ATTEMPTS: Duration = Duration::from_secs(5);
+/// How long a thread tries to get what it wants before it waits for it in the kernel: that may end in an error, a signal or a cancellation.
+/// Longer than it takes to see a deadlock.
+const MOST_ATTEMPTS: Duration = Duration::from_millis(300);
 
 /// What a thread waits on. The C shim knows that the word is its first field.
 #[repr(C)]
@@ -279,7 +285,21 @@ fn seat(t: *mut Tls) -> &'static Seat {
 pub unsafe fn recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
     let event = crate::event::Event::new(kind, 0, 0, object, pc);
     let Some(act) = Act::of(&event) else { return };
-    let seat = seat(t);
+    if !is_worth_stopping(t, act, pc) {
+        return;
+    }
+    undisturbed(|| recorded_act(seat(t), act, object, pc));
+}
+
+/// Whether anything is to be done here: most places of most programs are none of ours.
+fn is_worth_stopping(t: *mut Tls, act: Act, pc: u64) -> bool {
+    // SAFETY: the thread's own state; a seat is never freed.
+    let is_in_step = unsafe { (*t).seat.as_ref() }.is_some_and(|seat| seat.is_in_step.load(Ordering::Relaxed));
+    let is_stop = || is_chance() || place(act, pc).is_some() || IS_AFTER.load(Ordering::Relaxed);
+    is_in_step || !IS_FREE.load(Ordering::Acquire) && is_stop()
+}
+
+fn recorded_act(seat: &'static Seat, act: Act, object: u64, pc: u64) {
     if matches!(act, Act::Lock | Act::Join | Act::Await) && seat.is_in_step.load(Ordering::Relaxed) {
         finish(seat);
     } else {
@@ -297,9 +317,12 @@ pub unsafe fn recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
 /// # Safety
 /// `t` is the calling thread's state.
 pub unsafe fn access(t: *mut Tls, kind: Kind, address: u64, size: u64, pc: u64) {
-    let seat = seat(t);
     let act = if kind == Kind::Read { Act::Read } else { Act::Write };
-    if may_stop(pc) {
+    if !may_stop(pc) {
+        return passed_here();
+    }
+    undisturbed(|| {
+        let seat = seat(t);
         stop(seat, act, address, size, pc);
         if seat.is_in_step.load(Ordering::Relaxed) {
             let ends_turn = at_gate(|steering| steering.gate.ends_turn(seat.thread)).unwrap_or(false);
@@ -309,9 +332,7 @@ pub unsafe fn access(t: *mut Tls, kind: Kind, address: u64, size: u64, pc: u64) 
                 finish(seat);
             }
         }
-    } else {
-        passed(seat);
-    }
+    });
 }
 
 /// An atomic operation: stops in front of it, and ends the step behind it. The hook's gate is shut.
@@ -319,10 +340,12 @@ pub unsafe fn access(t: *mut Tls, kind: Kind, address: u64, size: u64, pc: u64) 
 /// # Safety
 /// `t` is the calling thread's state.
 pub unsafe fn atomic(t: *mut Tls, address: u64, pc: u64, operate: impl FnOnce() -> Operation) -> Operation {
-    let seat = seat(t);
-    stop(seat, Act::Atomic, address, 1, pc);
+    if !is_worth_stopping(t, Act::Atomic, pc) {
+        return operate();
+    }
+    undisturbed(|| stop(seat(t), Act::Atomic, address, 1, pc));
     let operation = operate();
-    finish(seat);
+    undisturbed(|| finish(seat(t)));
     operation
 }
 
@@ -349,8 +372,9 @@ fn passed(seat: &'static Seat) {
 /// The same, at a hook that is no stop.
 pub fn passed_here() {
     // SAFETY: the thread's own state; a seat is never freed.
-    if let Some(seat) = unsafe { (*tls()).seat.as_ref() } {
-        passed(seat);
+    let seat = unsafe { (*tls()).seat.as_ref() };
+    if let Some(seat) = seat.filter(|seat| seat.ends_at_hook.load(Ordering::Relaxed)) {
+        undisturbed(|| passed(seat));
     }
 }
 
@@ -359,7 +383,7 @@ fn stop(seat: &'static Seat, act: Act, object: u64, size: u64, code: u64) {
     passed(seat);
     // A step that was never told to be over: the call failed.
     finish(seat);
-    if IS_FREE.load(Ordering::Acquire) && act != Act::End {
+    if IS_FREE.load(Ordering::Acquire) {
         return;
     }
     let place = place(act, code);
@@ -454,22 +478,24 @@ fn may_stop_here() -> bool {
     unsafe { (*tls()).gate == 0 }
 }
 
-/// Takes a lock: stops in front of it, tries, and waits at the gate as long as somebody else has it. `attempt` tells `None` when it is taken;
-/// after a while without anybody giving it back, `take` waits for it as the program would have.
-pub fn take<R>(act: Act, object: u64, pc: u64, attempt: impl Fn() -> Option<R>, take: impl FnOnce() -> R) -> R {
-    if !is_on() || !may_stop_here() {
-        return take();
+/// Takes a lock: stops in front of it, tries, and waits at the gate as long as somebody else has it: then `attempt` tells `None`. So does this, if
+/// the caller has to wait for it as the program would have without us.
+pub fn take<R>(act: Act, object: u64, pc: u64, attempt: impl Fn() -> Option<R>) -> Option<R> {
+    if !may_stop_here() {
+        return None;
     }
     with_hook(|t| {
         let seat = seat(t);
         stop(seat, act, object, 0, pc);
-        let began = Instant::now();
+        let mut first_refused = None;
         loop {
-            if let Some(result) = attempt() {
+            let result = attempt();
+            if result.is_some() {
                 return result;
             }
-            if began.elapsed() > MOST_ATTEMPTS && IS_FREE.load(Ordering::Acquire) {
-                return take();
+            if first_refused.get_or_insert_with(Instant::now).elapsed() > MOST_ATTEMPTS {
+                at_gate(|steering| steering.gate.goes_outside(seat.thread));
+                return None;
             }
             block(seat, Stop { act, place: None, object, size: 0, code: pc });
         }
@@ -498,16 +524,25 @@ fn block(seat: &'static Seat, stop: Stop) {
     BLOCKED.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// Runs a hook's work behind a shut gate, so that the hooks of signal handlers stay out.
+/// Runs a hook's work behind a shut gate.
 fn with_hook<R>(work: impl FnOnce(*mut Tls) -> R) -> R {
     let t = tls();
     // SAFETY: the thread's own state; the caller saw that its gate is open.
     unsafe {
         (*t).gate = super::tls::stack_pointer();
-        let result = work(t);
+        let result = undisturbed(|| work(t));
         (*t).gate = 0;
         result
     }
+}
+
+/// Runs a hook's work with all signals blocked. Not by a guard that is dropped: see `record::make_room`.
+fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
+    let mut blocked = ManuallyDrop::new(Blocked::new());
+    let result = work();
+    // SAFETY: the guard is not used again.
+    unsafe { ManuallyDrop::drop(&mut blocked) };
+    result
 }
 
 /// The real call behind a stop is over: an unlock, a signal, a creation.
@@ -568,37 +603,42 @@ pub fn fall_asleep(condition: u64, lock: u64, is_endless: bool, pc: u64, give_ba
 
 /// Whether the calling thread still waits to be signalled.
 pub extern "C" fn is_asleep() -> libc::c_int {
-    // SAFETY: the thread's own state; a seat is never freed.
-    let Some(seat) = (unsafe { (*tls()).seat.as_ref() }) else { return 0 };
-    let is_asleep = at_gate(|steering| {
-        steering.look();
-        steering.gate.is_asleep(seat.thread)
+    let is_asleep = with_hook(|t| {
+        let thread = seat(t).thread;
+        at_gate(|steering| {
+            steering.look();
+            steering.gate.is_asleep(thread)
+        })
     });
     libc::c_int::from(is_asleep == Some(true))
 }
 
 /// The calling thread goes on, signalled or not.
 pub fn wake_up() {
-    // SAFETY: the thread's own state; a seat is never freed.
-    if let Some(seat) = unsafe { (*tls()).seat.as_ref() } {
-        at_gate(|steering| steering.gate.rise(seat.thread));
+    if may_stop_here() {
+        with_hook(|t| {
+            let thread = seat(t).thread;
+            at_gate(|steering| steering.gate.rise(thread));
+        });
     }
 }
 
 /// A thread is about to be created. Modules that were loaded since the last one have their places from now on.
 pub fn announce(child: ThreadId) {
     if is_on() {
-        if let Some(more) = places().and_then(Places::with_more_modules) {
-            set_places(more);
-        }
-        at_gate(|steering| steering.gate.announce(child));
+        undisturbed(|| {
+            if let Some(more) = places().and_then(Places::with_more_modules) {
+                set_places(more);
+            }
+            at_gate(|steering| steering.gate.announce(child));
+        });
     }
 }
 
 /// It could not be created.
 pub fn withdraw(child: ThreadId) {
     if is_on() {
-        at_gate(|steering| steering.gate.withdraw(child));
+        undisturbed(|| at_gate(|steering| steering.gate.withdraw(child)));
     }
 }
 
@@ -635,12 +675,14 @@ pub fn outside() {
 /// # Safety
 /// `t` is the calling thread's state.
 pub unsafe fn end(t: *mut Tls) {
-    let seat = seat(t);
-    stop(seat, Act::End, u64::from(seat.thread), 0, 0);
-    finish(seat);
-    at_gate(|steering| {
-        steering.gate.ended(seat.thread);
-        steering.gate.released(end_of(seat.thread));
-        steering.seats.remove(&seat.thread);
+    undisturbed(|| {
+        let seat = seat(t);
+        stop(seat, Act::End, u64::from(seat.thread), 0, 0);
+        finish(seat);
+        at_gate(|steering| {
+            steering.gate.ended(seat.thread);
+            steering.gate.released(end_of(seat.thread));
+            steering.seats.remove(&seat.thread);
+        });
     });
 }

@@ -174,7 +174,6 @@ impl Turns {
             None | Some(Standing::Coming) => Why::Unborn,
             Some(Standing::Blocked(_) | Standing::Asleep(_)) => Why::Blocked,
             Some(Standing::Running | Standing::Waiting | Standing::Outside) => Why::Late,
-            Some(Standing::Ended) => Why::Ended,
         };
         self.skip(why, news);
         self.advance(news);

@@ -85,8 +85,8 @@ mod tests {
         const SEEDS: usize = 1000;
         let steps: Vec<u64> = (1..=SEEDS as u64).flat_map(|seed| Chance::new(seed, 1, 1000).changes).collect();
         assert!(steps.iter().all(|step| (1..=1000).contains(step)));
-        for part in [1..32, 32..1001] {
-            let met = steps.iter().filter(|step| part.contains(step)).count();
+        for part in [1_u64..32, 32..1001] {
+            let met = steps.iter().filter(|step| part.contains(*step)).count();
             assert!(met > SEEDS / 3, "{met} of {SEEDS} changes are in {part:?}");
         }
     }

@@ -191,7 +191,7 @@ fn a_script_that_starts_the_program_is_a_test_too() {
 }
 
 /// Where the block is depends on the time: there are so many places that no two runs take the same.
-const BY_THE_CLOCK: &str = r#"
+const BY_THE_CLOCK: &str = r"
 #include <pthread.h>
 #include <time.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -217,7 +217,7 @@ int main(void) {
     for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
     return 0;
 }
-"#;
+";
 
 #[test]
 fn a_program_that_goes_by_the_clock_diverges_politely() {

@@ -309,8 +309,13 @@ impl Gate {
     /// Whether some thread could still do something by itself: then it is worth waiting longer for it.
     #[must_use]
     pub fn is_somebody_running(&self) -> bool {
-        let runs = |standing| matches!(standing, Standing::Running | Standing::Coming | Standing::Outside);
-        self.threads.values().any(|known| runs(known.standing))
+        let runs = |known: &Thread| match known.standing {
+            Standing::Running | Standing::Coming | Standing::Outside => true,
+            // With a time limit.
+            Standing::Asleep(_) => known.stop.is_none(),
+            Standing::Waiting | Standing::Blocked(_) | Standing::Ended => false,
+        };
+        self.threads.values().any(runs)
     }
 
     /// Nothing has happened for as long as one may wait. Gives up what everybody waits for.

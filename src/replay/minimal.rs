@@ -5,14 +5,17 @@
 
 use super::schedule::{Role, Schedule, Step, Turn};
 
+/// In fewer turns nothing can be gathered: it takes two of a thread, and one of another in between.
+const SHORTEST: usize = 3;
+
 /// The schedule with the fewest switches that `works`, which is asked at most `most_tries` times.
 pub fn minimal(schedule: &Schedule, most_tries: usize, mut works: impl FnMut(&Schedule) -> bool) -> Schedule {
     let mut best = joined(schedule.clone());
     let mut tries = most_tries;
     let mut length = best.turns.len();
-    while length > 1 && tries > 0 {
+    while length >= SHORTEST && tries > 0 {
         let mut begin = 0;
-        while begin + 1 < best.turns.len() && tries > 0 {
+        while begin + SHORTEST <= best.turns.len() && tries > 0 {
             let candidate = gathered(&best, begin, length);
             if candidate.turns.len() < best.turns.len() && roles(&candidate) == roles(&best) {
                 tries -= 1;
@@ -23,9 +26,9 @@ pub fn minimal(schedule: &Schedule, most_tries: usize, mut works: impl FnMut(&Sc
                 }
             }
             // Stretches overlap, since two turns of a thread may lie on both sides of a border.
-            begin += length.div_ceil(2);
+            begin += (length / 4).max(1);
         }
-        length = if length == 2 { 1 } else { length.div_ceil(2).max(2) };
+        length = if length == SHORTEST { 0 } else { length.div_ceil(2).max(SHORTEST) };
     }
     best
 }
@@ -75,14 +78,18 @@ fn roles(schedule: &Schedule) -> Vec<Role> {
 mod tests {
     use super::*;
 
+    fn lines(lines: impl Iterator<Item = String>) -> String {
+        lines.flat_map(|line| [line, "\n".to_owned()]).collect()
+    }
+
     fn schedule(turns: &str) -> Schedule {
-        let places: String = (0..8).map(|number| format!("place {number} 0+{number} lock\n")).collect();
+        let places = lines((0..8).map(|number| format!("place {number} 0+{number} lock")));
         format!("avmon schedule 1\nprogram p - 0\nmodule 0 p -\n{places}{turns}").parse().unwrap()
     }
 
     fn turns(schedule: &Schedule) -> String {
         let text = schedule.to_string();
-        text.lines().filter(|line| line.starts_with("turn")).map(|line| format!("{line}\n")).collect()
+        lines(text.lines().filter(|line| line.starts_with("turn")).map(str::to_owned))
     }
 
     #[test]
@@ -105,7 +112,7 @@ mod tests {
 
     #[test]
     fn it_is_tried_no_more_often_than_it_may_be() {
-        let many: String = (0..200).map(|turn| format!("turn {} 0\n", turn % 3)).collect();
+        let many = lines((0..200).map(|turn| format!("turn {} 0", turn % 3)));
         let mut tries = 0;
         let _ = minimal(&schedule(&many), 7, |_| {
             tries += 1;

@@ -10,6 +10,8 @@
 //! created nobody can interfere with anybody, so nothing is recorded. When the process ends its other threads may still
 //! run: in Draining they get no new chunks, so that what was recorded comes to an end and can be put in order
 //! without holes. Dead never comes back to life.
+//!
+//! A process that is to be steered goes from Armed to Steered instead: nothing is recorded, and its threads take turns to its end.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 

@@ -24,7 +24,7 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// All of it follows from the seed. There are so many changes within the first `length` steps.
+    /// All of it follows from the seed. There are so many changes, none after `length` steps.
     #[must_use]
     pub fn new(seed: u64, changes: u32, length: u32) -> Chance {
         let length = u64::from(length.max(1));
@@ -32,7 +32,7 @@ impl Chance {
             seed,
             demoted: BTreeMap::new(),
             lowest: -1,
-            changes: (0..u64::from(changes)).map(|number| random(seed, number) % length + 1).collect(),
+            changes: (0..u64::from(changes)).map(|number| step(random(seed, number), length)).collect(),
             steps: 0,
             last: None,
             in_a_row: 0,
@@ -61,10 +61,38 @@ impl Chance {
     }
 }
 
+/// One of the steps up to `length`. How long the run will be is not known: each doubling of it has the same part of the changes, so
+/// that a run of ten steps meets some too, and one of `n` steps about as many at each of its steps as if `n` were known, but for a logarithm.
+fn step(random: u64, length: u64) -> u64 {
+    let doubling = random % (u64::from(length.ilog2()) + 1);
+    (1 << doubling | (random >> 32) & ((1 << doubling) - 1)).min(length)
+}
+
 /// The number with this number, in the sequence that the seed stands for (`SplitMix64`).
 fn random(seed: u64, number: u64) -> u64 {
     let mut mixed = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     mixed ^ mixed >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_runs_and_long_ones_are_changed() {
+        const SEEDS: usize = 1000;
+        let steps: Vec<u64> = (1..=SEEDS as u64).flat_map(|seed| Chance::new(seed, 1, 1000).changes).collect();
+        assert!(steps.iter().all(|step| (1..=1000).contains(step)));
+        for part in [1_u64..32, 32..1001] {
+            let met = steps.iter().filter(|step| part.contains(*step)).count();
+            assert!(met > SEEDS / 3, "{met} of {SEEDS} changes are in {part:?}");
+        }
+    }
+
+    #[test]
+    fn one_step_is_enough_for_changes() {
+        assert_eq!(Chance::new(7, 2, 0).changes, [1, 1]);
+    }
 }

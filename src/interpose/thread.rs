@@ -92,6 +92,7 @@ pub unsafe extern "C" fn begin(record: *const Record) {
 const NOBODY: u64 = u64::MAX;
 
 /// Called by the shim before a join.
+#[must_use]
 pub extern "C" fn join_begin(pthread: pthread_t, pc: u64) -> u64 {
     if !(state::is_running_here() || steering::is_on()) {
         return NOBODY;

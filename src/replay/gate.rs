@@ -302,6 +302,12 @@ impl Gate {
         self.progress
     }
 
+    /// Whether the thread does something that the gate does not know of.
+    #[must_use]
+    pub fn is_running(&self, thread: ThreadId) -> bool {
+        self.threads.get(&thread).is_some_and(|known| known.standing == Standing::Running)
+    }
+
     /// Whether some thread could still do something by itself: then it is worth waiting longer for it.
     #[must_use]
     pub fn is_somebody_running(&self) -> bool {

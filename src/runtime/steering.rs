@@ -21,16 +21,18 @@ use std::time::{Duration, Instant};
 use super::recording::{self, Operation, STEERED};
 use super::signals::Blocked;
 use super::state::{self, State};
-use super::tls::{Tls, tls};
-use super::{futex, options, registry, say};
+use super::tls::{BUSY, Tls, tls};
+use super::{futex, options, registry, say, tasks};
 use crate::event::{Kind, ThreadId};
 use crate::replay::gate::{Chance, Gate, Stop};
 use crate::replay::journal::Entry;
 use crate::replay::schedule::{Act, Schedule};
 use places::Places;
 
-/// How often a thread that waits looks up.
+/// How often somebody who waits looks up.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+/// A thread that just sleeps will come back: it is waited for longer, up to this.
+const LONGEST_NAP: Duration = Duration::from_secs(30);
 /// How long everybody waits for somebody who cannot go on by itself.
 const WHEN_NOBODY_RUNS: Duration = Duration::from_millis(60);
 
@@ -46,6 +48,7 @@ pub struct Seat {
     /// Changes when the thread may go on.
     word: AtomicU32,
     thread: ThreadId,
+    os_thread_id: u32,
     /// It is in a step.
     is_in_step: AtomicBool,
     /// That step ends with its next hook, if nobody says so before.
@@ -112,6 +115,7 @@ pub fn is_on() -> bool {
 }
 
 /// Whether the options ask for it, for this or another process.
+#[must_use]
 pub fn is_asked_for() -> bool {
     !options().replay_schedule.is_empty() || options().chaos_seed != 0
 }
@@ -147,7 +151,7 @@ fn prepare() -> Result<Option<Steering>, String> {
     let options = options();
     if options.chaos_seed != 0 {
         let chance = Chance::new(u64::from(options.chaos_seed), options.chaos_changes, options.chaos_length);
-        let journal = claim(&options.replay_journal, None)?.flatten();
+        let Claim::Mine(journal) = claim(&options.replay_journal, None)? else { return Ok(None) };
         return Ok(Some(Steering::new(Gate::of_chance(chance), journal, PATIENCE_OF_CHANCE)));
     }
     let path = &options.replay_schedule;
@@ -156,28 +160,35 @@ fn prepare() -> Result<Option<Steering>, String> {
     if !places::is_program(&schedule.program) {
         return Ok(None);
     }
-    let Some(journal) = claim(&options.replay_journal, Some(schedule.process))? else { return Ok(None) };
+    let Claim::Mine(journal) = claim(&options.replay_journal, Some(schedule.process))? else { return Ok(None) };
     let gate = Gate::of_schedule(&schedule);
     set_places(Places::new(Schedule { turns: Vec::new(), ..schedule }));
     let patience = Duration::from_millis(u64::from(options.replay_step_timeout_ms));
     Ok(Some(Steering::new(gate, journal, patience)))
 }
 
-/// Finds out the how manieth process of its program this is, by making a file that is not there yet: its journal. None if another one is
-/// wanted.
-fn claim(path: &str, wanted: Option<u32>) -> Result<Option<Option<std::fs::File>>, String> {
+/// Whether this is the process that is wanted.
+enum Claim {
+    /// It is, and this is its journal, if one is asked for.
+    Mine(Option<std::fs::File>),
+    Other,
+}
+
+/// Finds out the how manieth process of its program this is, by making a file that is not there yet: its journal.
+fn claim(path: &str, wanted: Option<u32>) -> Result<Claim, String> {
     if path.is_empty() {
-        return Ok(Some(None));
+        return Ok(Claim::Mine(None));
     }
     for number in 0..=wanted.unwrap_or(u32::MAX) {
         let mine = format!("{path}.{number}");
         match std::fs::OpenOptions::new().append(true).create_new(true).open(&mine) {
-            Ok(file) => return Ok(wanted.is_none_or(|wanted| wanted == number).then_some(Some(file))),
+            Ok(file) if wanted.is_none_or(|wanted| wanted == number) => return Ok(Claim::Mine(Some(file))),
+            Ok(_) => return Ok(Claim::Other),
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(format!("cannot write the journal {mine}: {error}")),
         }
     }
-    Ok(None)
+    Ok(Claim::Other)
 }
 
 impl Steering {
@@ -209,7 +220,8 @@ impl Steering {
             return;
         }
         let limit = if self.gate.is_somebody_running() { self.patience } else { WHEN_NOBODY_RUNS.min(self.patience) };
-        if self.since.elapsed() >= limit {
+        let elapsed = self.since.elapsed();
+        if elapsed >= limit && (elapsed >= LONGEST_NAP || !self.is_somebody_napping()) {
             // An access that ends a turn and is followed by no hook is over by now.
             let ended: Vec<&Seat> =
                 self.seats.values().copied().filter(|seat| seat.ends_at_hook.swap(false, Ordering::AcqRel)).collect();
@@ -221,6 +233,18 @@ impl Steering {
             }
             self.publish();
         }
+    }
+}
+
+impl Steering {
+    fn is_somebody_napping(&self) -> bool {
+        let runs = |seat: &&&Seat| self.gate.is_running(seat.thread);
+        self.seats.values().filter(runs).any(|seat| tasks::is_napping(seat.os_thread_id))
+    }
+
+    /// How long a thread that waits may sleep before it looks up: one of them does so every now and then.
+    fn between_looks(&self) -> Duration {
+        BETWEEN_LOOKS.saturating_mul(self.seats.len().clamp(1, 100) as u32)
     }
 }
 
@@ -269,6 +293,7 @@ fn seat(t: *mut Tls) -> &'static Seat {
         let seat: &'static Seat = Box::leak(Box::new(Seat {
             word: AtomicU32::new(0),
             thread,
+            os_thread_id: libc::gettid() as u32,
             is_in_step: AtomicBool::new(false),
             ends_at_hook: AtomicBool::new(false),
         }));
@@ -418,14 +443,12 @@ fn is_through(seat: &'static Seat) -> bool {
 fn wait(seat: &'static Seat, is_over: impl Fn(&Gate) -> bool) {
     loop {
         let seen = seat.word.load(Ordering::Acquire);
-        let is_over = at_gate(|steering| {
+        let looked = at_gate(|steering| {
             steering.look();
-            is_over(&steering.gate)
+            (is_over(&steering.gate), steering.between_looks())
         });
-        if is_over != Some(false) {
-            return;
-        }
-        futex::wait(&seat.word, seen, BETWEEN_LOOKS);
+        let Some((false, pause)) = looked else { return };
+        futex::wait(&seat.word, seen, pause);
     }
 }
 
@@ -514,8 +537,11 @@ pub fn before(act: Act, object: u64, pc: u64) {
 fn block(seat: &'static Seat, stop: Stop) {
     BLOCKED.fetch_add(1, Ordering::SeqCst);
     let seen = seat.word.load(Ordering::Acquire);
-    at_gate(|steering| steering.gate.blocked(seat.thread, stop));
-    futex::wait(&seat.word, seen, BETWEEN_LOOKS);
+    let pause = at_gate(|steering| {
+        steering.gate.blocked(seat.thread, stop);
+        steering.between_looks()
+    });
+    futex::wait(&seat.word, seen, pause.unwrap_or(BETWEEN_LOOKS));
     at_gate(|steering| {
         steering.look();
         steering.gate.try_again(seat.thread);
@@ -530,18 +556,21 @@ fn with_hook<R>(work: impl FnOnce(*mut Tls) -> R) -> R {
     // SAFETY: the thread's own state; the caller saw that its gate is open.
     unsafe {
         (*t).gate = super::tls::stack_pointer();
-        let result = undisturbed(|| work(t));
-        (*t).gate = 0;
-        result
+        undisturbed(|| work(t))
     }
 }
 
-/// Runs a hook's work with all signals blocked. Not by a guard that is dropped: see `record::make_room`.
+/// Runs a hook's work with all signals blocked, and opens its gate. Not by a guard that is dropped: see `record::make_room`.
 fn undisturbed<R>(work: impl FnOnce() -> R) -> R {
     let mut blocked = ManuallyDrop::new(Blocked::new());
     let result = work();
-    // SAFETY: the guard is not used again.
-    unsafe { ManuallyDrop::drop(&mut blocked) };
+    let t = tls();
+    // SAFETY: the thread's own state; the guard is not used again.
+    unsafe {
+        // Before the signals that came meanwhile are handled: their handlers take turns too.
+        (*t).gate &= !BUSY;
+        ManuallyDrop::drop(&mut blocked);
+    }
     result
 }
 
@@ -602,6 +631,7 @@ pub fn fall_asleep(condition: u64, lock: u64, is_endless: bool, pc: u64, give_ba
 }
 
 /// Whether the calling thread still waits to be signalled.
+#[must_use]
 pub extern "C" fn is_asleep() -> libc::c_int {
     let is_asleep = with_hook(|t| {
         let thread = seat(t).thread;

@@ -18,6 +18,13 @@ pub fn are_gone_but_for(other: u32) -> bool {
     ids.filter(|&id| id != me && id != other).all(|id| !is_running(id))
 }
 
+/// Whether a thread of this process sleeps until some time, and for nothing else. False where the kernel does not tell.
+pub fn is_napping(thread: u32) -> bool {
+    let call = std::fs::read_to_string(format!("/proc/self/task/{thread}/syscall")).unwrap_or_default();
+    let number = call.split(' ').next().and_then(|number| number.parse::<i64>().ok());
+    matches!(number, Some(libc::SYS_nanosleep | libc::SYS_clock_nanosleep))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -129,9 +129,8 @@ impl World {
                 self.owners.remove(&lock);
                 self.gate.released(lock);
             }
-            Do::Access(_) => {}
             Do::Signal(condition) => self.gate.signal(condition, true),
-            Do::Wait(_) => {}
+            Do::Access(_) | Do::Wait(_) => {}
         }
         self.did.push((thread, step));
         self.at[thread] += 1;

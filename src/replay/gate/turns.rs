@@ -46,7 +46,7 @@ struct Turn {
 /// A schedule, and how far it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Turns {
-    turns: Vec<Turn>,
+    all: Vec<Turn>,
     current: usize,
     sequences: FxHashMap<ThreadId, Sequence>,
     figures: Figures,
@@ -74,7 +74,7 @@ impl Turns {
             turns.push(Turn { thread: turn.thread, end: sequence.steps.len() });
         }
         let mut turns = Turns {
-            turns,
+            all: turns,
             current: 0,
             sequences,
             figures: Figures::default(),
@@ -138,7 +138,7 @@ impl Turns {
     pub fn ends_turn(&self, thread: ThreadId) -> bool {
         let sequence = self.sequences.get(&thread);
         let is_last = |turn: &Turn| sequence.is_some_and(|it| it.is_matched && it.next + 1 == turn.end);
-        self.turns.get(self.current).is_some_and(|turn| turn.thread == thread && is_last(turn))
+        self.all.get(self.current).is_some_and(|turn| turn.thread == thread && is_last(turn))
     }
 
     /// True if others may go on because of that.
@@ -169,7 +169,7 @@ impl Turns {
 
     /// The thread whose turn it is cannot go on, or does not come: its turn is given up.
     pub fn stalled(&mut self, standing: impl Fn(ThreadId) -> Option<Standing>, news: &mut Vec<News>) {
-        let Some(&Turn { thread, .. }) = self.turns.get(self.current).filter(|_| !self.is_over) else { return };
+        let Some(&Turn { thread, .. }) = self.all.get(self.current).filter(|_| !self.is_over) else { return };
         let why = match standing(thread) {
             None | Some(Standing::Coming) => Why::Unborn,
             Some(Standing::Blocked(_) | Standing::Asleep(_)) => Why::Blocked,
@@ -202,7 +202,7 @@ impl Turns {
     }
 
     fn skip(&mut self, why: Why, news: &mut Vec<News>) {
-        let Some(&Turn { thread, end }) = self.turns.get(self.current) else { return };
+        let Some(&Turn { thread, end }) = self.all.get(self.current) else { return };
         let Some(sequence) = self.sequences.get_mut(&thread) else { return };
         let expected = sequence.steps.get(sequence.next).map_or(0, |step| step.place);
         self.figures.missing += end.saturating_sub(sequence.next) as u64;
@@ -219,7 +219,7 @@ impl Turns {
             return false;
         }
         let before = self.current;
-        while let Some(&Turn { thread, end }) = self.turns.get(self.current) {
+        while let Some(&Turn { thread, end }) = self.all.get(self.current) {
             let Some(sequence) = self.sequences.get(&thread) else { break };
             if sequence.next < end && sequence.has_ended {
                 self.skip(Why::Ended, news);
@@ -228,7 +228,7 @@ impl Turns {
             }
             self.current += 1;
         }
-        if self.current == self.turns.len() || self.figures.skipped_turns >= MOST_SKIPPED {
+        if self.current == self.all.len() || self.figures.skipped_turns >= MOST_SKIPPED {
             self.is_over = true;
             news.push(News::Entry(Entry::Free { turn: self.current as u32, figures: self.figures }));
         }

@@ -361,11 +361,11 @@ fn stop(seat: &'static Seat, act: Act, object: u64, size: u64, code: u64) {
     }
     seat.is_in_step.store(true, Ordering::Relaxed);
     let is_due = at_gate(|steering| {
-        let is_due = steering.gate.is_violating(seat.thread);
-        if is_due {
-            write(steering.journal.as_ref(), &Entry::Due { thread: seat.thread, object, size });
+        let due = steering.gate.due(seat.thread);
+        if let Some(role) = due {
+            write(steering.journal.as_ref(), &Entry::Due { role, thread: seat.thread, object, size });
         }
-        is_due
+        due.is_some()
     });
     if is_due == Some(true) {
         // SAFETY: does nothing.

@@ -268,6 +268,8 @@ pub unsafe fn recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
     let event = crate::event::Event::new(kind, 0, 0, object, pc);
     let Some(act) = Act::of(&event) else { return };
     let seat = seat(t);
+    // A step that ends with its next hook is another one: who runs a routine once signals, and then waits like all others.
+    passed(seat);
     if matches!(act, Act::Lock | Act::Join | Act::Await) && seat.is_in_step.load(Ordering::Relaxed) {
         finish(seat);
     } else {

@@ -145,7 +145,7 @@ struct timespec;
 AVMON_PRIVATE const struct timespec *avmon_deadline(int clock, const struct timespec *until, struct timespec *place);
 AVMON_PRIVATE int avmon_steered_is_asleep(void);
 AVMON_PRIVATE int avmon_steered_end(void *condition, void *lock, int woken, uintptr_t pc);
-AVMON_PRIVATE void avmon_steered_cancelled(void *lock);
+AVMON_PRIVATE void avmon_steered_cancelled(void *lock, uintptr_t pc);
 AVMON_PRIVATE int avmon_steered_semaphore(void *semaphore, uintptr_t pc);
 
 /* Only start routine and argument are read here; the rest of the registry's entry is Rust's. */

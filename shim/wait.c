@@ -107,21 +107,19 @@ static int has_passed(clockid_t clock, const struct timespec *until) {
     return now.tv_sec != until->tv_sec ? now.tv_sec > until->tv_sec : now.tv_nsec >= until->tv_nsec;
 }
 
-static void steered_wait_cancelled(void *lock) { avmon_steered_cancelled(lock); }
+static void steered_wait_cancelled(void *argument) {
+    struct wait *wait = argument;
+    avmon_steered_cancelled(wait->lock, wait->pc);
+}
 
-/* Only here can the thread be cancelled: all the rest holds what others wait for. */
+/*
+ * Only here can the thread be cancelled: all the rest holds what others wait for. Not in the middle of the system call: an unwinding that
+ * begins anywhere but at a call finds no cleanup handler. So a cancellation is noticed with the next nap.
+ */
 static void nap(uint32_t *word, uint32_t seen) {
     const struct timespec moment = {0, 20 * 1000 * 1000};
-    int type;
-    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
-    /* Not by syscall(), which is ours: a cancellation could not be unwound through it. */
-    register long timeout __asm__("r10") = (long)&moment;
-    long result = SYS_futex;
-    __asm__ volatile("syscall"
-                     : "+a"(result)
-                     : "D"(word), "S"(FUTEX_WAIT | FUTEX_PRIVATE_FLAG), "d"(seen), "r"(timeout)
-                     : "rcx", "r11", "memory");
-    pthread_setcanceltype(type, NULL);
+    pthread_testcancel();
+    syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, seen, &moment, NULL, 0);
 }
 
 /*
@@ -135,9 +133,10 @@ static int steered_wait(void *condition, void *lock, clockid_t clock, const stru
     if (word == NULL)
         return -1;
     int woken = 1;
+    struct wait wait = {condition, lock, pc, 1};
     struct timespec place;
     until = avmon_deadline(clock, until, &place);
-    pthread_cleanup_push(steered_wait_cancelled, lock);
+    pthread_cleanup_push(steered_wait_cancelled, &wait);
     for (;;) {
         uint32_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
         if (!avmon_steered_is_asleep())

@@ -20,7 +20,7 @@ use avmon::predict::history::{At, Config, History, NONE, Op};
 use avmon::predict::prediction::{Prediction, Shape as Split};
 use avmon::predict::search::{Budget, Order};
 use avmon::replay::schedule::{Act, Role, Schedule};
-use avmon::replay::synthesis::{Target, Unschedulable, reduce, schedules};
+use avmon::replay::synthesis::{Target, Unschedulable, numbers, reduce, schedules};
 use avmon::replay::window;
 use avmon::report::modules::ModuleMap;
 use avmon::report::symbols::Symbols;
@@ -169,6 +169,17 @@ fn recorded(directory: &std::path::Path, events: &[(ThreadId, Event)]) -> (Trace
     (trace, history)
 }
 
+/// The interpreter's threads have the same numbers in every run.
+fn in_recorded_numbers(history: &History, target: &Target, mut schedule: Schedule) -> Schedule {
+    let order = reduce(history, target);
+    let numbers = numbers(history, &order);
+    for turn in &mut schedule.turns {
+        let lane_of = |at: &&At| numbers[history.step(**at).lane as usize] == turn.thread;
+        turn.thread = order.iter().find(lane_of).map_or(turn.thread, |&at| history.thread(at));
+    }
+    schedule
+}
+
 /// Each thread's events at the places of a schedule, as far as its part goes, are what the schedule has of it.
 fn has_every_event(trace: &Trace, schedule: &Schedule) -> Result<(), String> {
     let places = replay_support::places(schedule);
@@ -204,8 +215,10 @@ fn schedules_work(machine: &Machine<'_>, run: &Run, made: &mut usize) -> Result<
     let predictions = predictions(&history);
     let targets: Vec<Target> = predictions.iter().map(Target::of_prediction).collect();
     let mut symbols = Symbols::new(&Options::default(), ModuleMap::parse(MAP));
-    for (prediction, schedule) in predictions.iter().zip(schedules(&trace, &history, &targets, &mut symbols)) {
+    let made_of = predictions.iter().zip(&targets);
+    for ((prediction, target), schedule) in made_of.zip(schedules(&trace, &history, &targets, &mut symbols)) {
         let schedule = schedule.map_err(|error| format!("{prediction:?}: {error}"))?;
+        let schedule = in_recorded_numbers(&history, target, schedule);
         *made += 1;
         has_every_event(&trace, &schedule)?;
         let again: Schedule = schedule.to_string().parse().map_err(|error| format!("{error} in\n{schedule}"))?;
@@ -260,6 +273,7 @@ impl Windows {
                 let fail = |error: String| format!("{violation:?}: {error}, in the run {:?}", run.order);
                 reduced(&history, target).map_err(fail)?;
                 let schedule = schedule.map_err(|error| fail(error.to_string()))?;
+                let schedule = in_recorded_numbers(&history, target, schedule);
                 has_every_event(&trace, &schedule).map_err(fail)?;
                 for seed in 0..4 {
                     let steered = replay_support::steer(truth.machine, &schedule, seed);

@@ -75,11 +75,11 @@ pub unsafe extern "C" fn steered_end(condition: u64, lock: Object, woken: c_int,
     unsafe { super::lock::pthread_mutex_lock(lock, pc) }
 }
 
-/// The wait was cancelled: the lock is taken as it comes, for the program's cleanup handlers.
-pub unsafe extern "C" fn steered_cancelled(lock: Object) {
+/// The wait was cancelled: the program's cleanup handlers expect the lock to be held.
+pub unsafe extern "C" fn steered_cancelled(lock: Object, pc: u64) {
     steering::wake_up();
     // SAFETY: the program's own mutex.
-    unsafe { real::pthread_mutex_lock()(lock) };
+    unsafe { super::lock::pthread_mutex_lock(lock, pc) };
 }
 
 /// 1 if the semaphore was taken; otherwise the thread has to wait as it would have without us.

@@ -54,13 +54,15 @@ macro_rules! acquires {
 }
 
 type Take = unsafe extern "C" fn(Object) -> c_int;
+/// Asked for only when it is needed.
+type InTime = Option<fn() -> unsafe extern "C" fn(Object, *const timespec) -> c_int>;
 
 /// Takes a lock that may have to be waited for. In a steered run it is tried, so that the waiting is done at the gate.
 #[inline(always)]
-unsafe fn taken(lock: Object, pc: u64, take: Take, attempt: Take, codes: Codes) -> c_int {
+unsafe fn taken(lock: Object, pc: u64, take: Take, attempt: Take, in_time: InTime, codes: Codes) -> c_int {
     if steering::is_on() {
         // SAFETY: as the caller promises.
-        return unsafe { taken_in_turn(lock, pc, take, attempt, codes) };
+        return unsafe { taken_in_turn(lock, pc, take, attempt, in_time, codes) };
     }
     // SAFETY: the program's own call.
     unsafe { take(lock) }
@@ -68,7 +70,7 @@ unsafe fn taken(lock: Object, pc: u64, take: Take, attempt: Take, codes: Codes) 
 
 #[cold]
 #[inline(never)]
-unsafe fn taken_in_turn(lock: Object, pc: u64, take: Take, attempt: Take, codes: Codes) -> c_int {
+unsafe fn taken_in_turn(lock: Object, pc: u64, take: Take, attempt: Take, in_time: InTime, codes: Codes) -> c_int {
     let busy = match codes {
         Codes::Posix => EBUSY,
         Codes::C11 => THRD_BUSY,
@@ -76,6 +78,15 @@ unsafe fn taken_in_turn(lock: Object, pc: u64, take: Take, attempt: Take, codes:
     let attempt = || {
         // SAFETY: the program's own lock.
         let result = unsafe { attempt(lock) };
+        // An attempt is not refused for being the owner's own, as the program's call may be; one whose time is over is.
+        let result = match in_time.filter(|_| result == busy) {
+            // SAFETY: as above.
+            Some(in_time) => match unsafe { in_time()(lock, &timespec { tv_sec: 0, tv_nsec: 0 }) } {
+                ETIMEDOUT => busy,
+                other => other,
+            },
+            None => result,
+        };
         (result != busy).then_some(result)
     };
     // SAFETY: the program's own call.
@@ -91,7 +102,8 @@ pub unsafe extern "C" fn pthread_mutex_lock(lock: Object, pc: u64) -> c_int {
             steering::before(Act::Lock, lock.addr() as u64, pc);
             real::pthread_mutex_lock()(lock)
         } else {
-            taken(lock, pc, real::pthread_mutex_lock(), real::pthread_mutex_trylock(), Codes::Posix)
+            let (take, attempt) = (real::pthread_mutex_lock(), real::pthread_mutex_trylock());
+            taken(lock, pc, take, attempt, Some(real::pthread_mutex_timedlock), Codes::Posix)
         }
     };
     if result == 0 {
@@ -103,18 +115,21 @@ pub unsafe extern "C" fn pthread_mutex_lock(lock: Object, pc: u64) -> c_int {
 }
 
 macro_rules! waits {
-    ($($name:ident by $attempt:ident, $mode:ident, $codes:ident;)*) => {
+    ($($name:ident by $attempt:ident $(or $in_time:ident)?, $mode:ident, $codes:ident;)*) => {
         $(pub unsafe extern "C" fn $name(lock: Object, pc: u64) -> c_int {
             // SAFETY: the program's own call.
-            let result = unsafe { taken(lock, pc, real::$name(), real::$attempt(), Codes::$codes) };
+            let result = unsafe {
+                let in_time: InTime = [$(real::$in_time as _)?].into_iter().next();
+                taken(lock, pc, real::$name(), real::$attempt(), in_time, Codes::$codes)
+            };
             acquired(result, Codes::$codes, lock, Mode::$mode, pc)
         })*
     };
 }
 
 waits! {
-    pthread_rwlock_rdlock by pthread_rwlock_tryrdlock, Shared, Posix;
-    pthread_rwlock_wrlock by pthread_rwlock_trywrlock, Exclusive, Posix;
+    pthread_rwlock_rdlock by pthread_rwlock_tryrdlock or pthread_rwlock_timedrdlock, Shared, Posix;
+    pthread_rwlock_wrlock by pthread_rwlock_trywrlock or pthread_rwlock_timedwrlock, Exclusive, Posix;
     pthread_spin_lock by pthread_spin_trylock, Exclusive, Posix;
     mtx_lock by mtx_trylock, Exclusive, C11;
 }

@@ -4,6 +4,7 @@
 use super::real::{self, Object};
 use super::shim;
 use crate::event::{Kind, ThreadId};
+use crate::replay::schedule::Act;
 use crate::runtime::registry::{self, Record};
 use crate::runtime::stack::Given;
 use crate::runtime::state;
@@ -28,10 +29,14 @@ unsafe fn create(
     if !(state::is_running_here() || steering::is_on()) || is_ours {
         return create(None);
     }
+    // In a steered run the thread stops before its child has a number: whoever creates the next one is decided there.
+    steering::before(Act::Fork, 0, pc);
     // SAFETY: the program's own attributes.
     let child = registry::create(routine, argument, unsafe { Given::by(attributes) });
     let id = child.id;
-    record(Kind::Fork, 0, u64::from(id), pc);
+    if !steering::is_on() {
+        record(Kind::Fork, 0, u64::from(id), pc);
+    }
     steering::announce(id);
     let result = create(Some(child));
     if result == SUCCESS {

@@ -13,7 +13,7 @@ mod turns;
 use std::collections::BTreeMap;
 
 use super::journal::{Entry, Found, Waiting};
-use super::schedule::{Act, Schedule};
+use super::schedule::{Act, Role, Schedule};
 use crate::event::ThreadId;
 pub use chance::Chance;
 use turns::Turns;
@@ -346,10 +346,13 @@ impl Gate {
         matches!(&self.plan, Plan::Turns(turns) if turns.is_over())
     }
 
-    /// Whether all steps of the violation but the second are done, and this thread is about to do that.
+    /// The last step of the violation, if all others are done and this thread is about to do it.
     #[must_use]
-    pub fn is_violating(&self, thread: ThreadId) -> bool {
-        matches!(&self.plan, Plan::Turns(turns) if turns.is_violating(thread))
+    pub fn due(&self, thread: ThreadId) -> Option<Role> {
+        match &self.plan {
+            Plan::Turns(turns) => turns.due(thread),
+            Plan::Chance(_) => None,
+        }
     }
 
     /// Whether the violation is complete, and there are turns after it: from now on, who has none waits wherever it is.

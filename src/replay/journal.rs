@@ -13,8 +13,8 @@ pub enum Entry {
     Steered { pid: u32 },
     /// A step with a role happened, on so many bytes of memory or on this lock.
     Role { role: Role, thread: ThreadId, object: u64, size: u64, turn: u32 },
-    /// All steps with a role but the second are done, and its thread goes on to do that: the program may not survive it.
-    Due { thread: ThreadId, object: u64, size: u64 },
+    /// All steps with a role but this one are done, and its thread goes on to do that: the program may not survive it.
+    Due { role: Role, thread: ThreadId, object: u64, size: u64 },
     /// A thread did something else than it should have: the first time.
     Difference { thread: ThreadId, turn: u32, expected: Option<u32>, found: Found },
     /// A turn was given up: its thread did not come, or could not go on.

@@ -177,7 +177,10 @@ impl Schedule {
     /// How often another thread goes on than the one before.
     #[must_use]
     pub fn switches(&self) -> usize {
-        self.turns.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count()
+        let mut threads: Vec<ThreadId> =
+            self.turns.iter().filter(|turn| !turn.steps.is_empty()).map(|turn| turn.thread).collect();
+        threads.dedup();
+        threads.len().saturating_sub(1)
     }
 }
 

@@ -17,7 +17,8 @@ use std::fmt;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::schedule::{Act, Role, Schedule, Turn};
-use crate::predict::history::{At, History, Op};
+use crate::event::ThreadId;
+use crate::predict::history::{At, History, NONE, Op};
 use crate::predict::prediction::Prediction;
 use crate::predict::search::Order;
 use crate::report::symbols::Symbols;
@@ -119,6 +120,21 @@ pub fn schedules(
     begun.into_iter().map(finish).collect()
 }
 
+/// The number that each thread has when a program does these steps. Threads count as they are created, and that may be another order than that of
+/// the recorded run.
+#[must_use]
+pub fn numbers(history: &History, order: &[At]) -> Vec<ThreadId> {
+    let mut numbers = history.threads.clone();
+    let fork = |steps: &Vec<At>| steps.first().map_or(NONE, |&start| history.step(start).link);
+    let forks: FxHashMap<At, usize> = history.lanes.iter().map(fork).zip(0..).filter(|(at, _)| *at != NONE).collect();
+    let mut given: Vec<ThreadId> = forks.values().map(|&lane| history.threads[lane]).collect();
+    given.sort_unstable();
+    for (&lane, number) in order.iter().filter_map(|at| forks.get(at)).zip(given) {
+        numbers[lane] = number;
+    }
+    numbers
+}
+
 /// Finds out what has to be in a schedule.
 fn begin(
     history: &History,
@@ -150,7 +166,12 @@ fn begin(
         let number = history.number(at).ok_or(Unschedulable::Incomplete)?;
         parts.entry(history.thread(at)).or_default().roles.push((number, role));
     }
-    let turns = turns.iter().map(|turn| Turn { thread: history.threads[turn.lane as usize], steps: Vec::new() });
-    let sheet = Sheet { places: keys, parts, turns: turns.collect(), volatile: FxHashSet::default(), problem: None };
+    let numbers = numbers(history, &order);
+    let has_turn = |lane| turns.iter().any(|turn| turn.lane == lane);
+    let idle = barriers.iter().map(|&at| history.step(at).lane).filter(|&lane| !has_turn(lane));
+    let idle = idle.map(|lane| numbers[lane as usize]).collect();
+    let turns = turns.iter().map(|turn| Turn { thread: numbers[turn.lane as usize], steps: Vec::new() });
+    let sheet =
+        Sheet { places: keys, parts, turns: turns.collect(), idle, volatile: FxHashSet::default(), problem: None };
     Ok((schedule, sheet))
 }

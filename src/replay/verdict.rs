@@ -261,11 +261,11 @@ impl Object {
 struct Reached(Vec<(Role, Object)>);
 
 impl Reached {
-    /// What is in a journal. Of a program that died the second step may be missing: it was about to be taken, and that was its end.
+    /// What is in a journal. Of a program that died the last step may be missing: it was about to be taken, and that was its end.
     fn in_journal(journal: &[Entry], has_died: bool) -> Reached {
         let role = |entry: &Entry| match *entry {
             Entry::Role { role, object, size, .. } => Some((role, Object { address: object, size })),
-            Entry::Due { object, size, .. } if has_died => Some((Role::Second, Object { address: object, size })),
+            Entry::Due { role, object, size, .. } if has_died => Some((role, Object { address: object, size })),
             _ => None,
         };
         Reached(journal.iter().filter_map(role).collect())
@@ -290,8 +290,8 @@ impl Reached {
         };
         let too = if has_two_variables { self.at(Role::CulpritToo) } else { Some(culprit) };
         let Some(too) = too else { return false };
-        let is_between = |step: (usize, Object)| first.0 < step.0 && step.0 < second.0;
-        is_between(culprit) && is_between(too) && first.1.overlaps(culprit.1) && too.1.overlaps(second.1)
+        // Of two variables, the culprit's two accesses need not both lie between the others: each pair has its order.
+        first.0 < culprit.0 && too.0 < second.0 && first.1.overlaps(culprit.1) && too.1.overlaps(second.1)
     }
 
     /// Which step did not come, if no other reason is known.
@@ -510,6 +510,12 @@ turn 1 1 0!second
         both[3] = role(Role::Second, 200);
         both.insert(2, role(Role::CulpritToo, 200));
         assert_eq!(verdict(&both), Verdict::Confirmed);
+        // The culprit's first access may come first of all, and its last one last.
+        both.swap(1, 2);
+        both.swap(3, 4);
+        assert_eq!(verdict(&both), Verdict::Confirmed);
+        both.swap(1, 4);
+        assert_eq!(verdict(&both), Verdict::Diverged, "the culprit came before the first");
     }
 
     #[test]
@@ -553,7 +559,7 @@ turn 1 1 0!second
     fn a_program_that_dies_of_the_second_step_has_taken_it() {
         let mut journal = reached();
         journal.truncate(3);
-        journal.push(Entry::Due { thread: 1, object: 100, size: 4 });
+        journal.push(Entry::Due { role: Role::Second, thread: 1, object: 100, size: 4 });
         assert_eq!(judged(&journal, Exit::Signal(libc::SIGSEGV)).verdict, Verdict::Failing);
         assert_eq!(judged(&journal, PASSED).verdict, Verdict::Diverged);
     }

@@ -325,6 +325,8 @@ fn is_worth_stopping(t: *mut Tls, act: Act, pc: u64) -> bool {
 }
 
 fn recorded_act(seat: &'static Seat, act: Act, object: u64, pc: u64) {
+    // A step that ends with its next hook is another one: who runs a routine once signals, and then waits like all others.
+    passed(seat);
     if matches!(act, Act::Lock | Act::Join | Act::Await) && seat.is_in_step.load(Ordering::Relaxed) {
         finish(seat);
     } else {
@@ -422,11 +424,11 @@ fn stop(seat: &'static Seat, act: Act, object: u64, size: u64, code: u64) {
     }
     seat.is_in_step.store(true, Ordering::Relaxed);
     let is_due = at_gate(|steering| {
-        let is_due = steering.gate.is_violating(seat.thread);
-        if is_due {
-            write(steering.journal.as_ref(), &Entry::Due { thread: seat.thread, object, size });
+        let due = steering.gate.due(seat.thread);
+        if let Some(role) = due {
+            write(steering.journal.as_ref(), &Entry::Due { role, thread: seat.thread, object, size });
         }
-        is_due
+        due.is_some()
     });
     if is_due == Some(true) {
         // SAFETY: does nothing.

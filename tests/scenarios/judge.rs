@@ -13,6 +13,7 @@ use avmon::scenario::facts::{Facts, SplitWindow};
 use avmon::scenario::machine::Machine;
 use avmon::scenario::program::Program;
 use avmon::scenario::run::Run;
+use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 
 use super::{Case, Shape, cases};
@@ -82,6 +83,14 @@ fn runner(cases: u32) -> TestRunner {
     seed[..8].copy_from_slice(&number("AVMON_SCENARIO_SEED").unwrap_or(0).to_le_bytes());
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 20_000, ..Config::default() };
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &seed))
+}
+
+/// Scenarios of a shape, as many as the environment says or `usually`.
+pub fn some_cases(shape: Shape, usually: u32) -> Vec<Case> {
+    let count = number("AVMON_SCENARIOS").map_or(usually, |number| number as u32);
+    let mut runner = runner(count);
+    let strategy = cases(shape);
+    (0..count).map(|_| strategy.new_tree(&mut runner).expect("a scenario").current()).collect()
 }
 
 /// Tries scenarios of a shape, as many as the environment says or `usually`.

@@ -52,7 +52,7 @@ pub struct Turns {
     figures: Figures,
     is_difference_told: bool,
     is_over: bool,
-    /// How many roles there are besides that of the second step, and how many of them were played.
+    /// How many steps have a role, and how many of them are done.
     roles: usize,
     played: usize,
     is_second_played: bool,
@@ -69,7 +69,7 @@ impl Turns {
             for step in &turn.steps {
                 let expected = Expected { place: step.place, turn: number as u32, role: step.role };
                 sequence.steps.extend(std::iter::repeat_n(expected, step.times as usize));
-                roles += usize::from(step.role.is_some_and(|role| role != Role::Second));
+                roles += usize::from(step.role.is_some());
             }
             turns.push(Turn { thread: turn.thread, end: sequence.steps.len() });
         }
@@ -152,7 +152,7 @@ impl Turns {
         sequence.next += 1;
         self.figures.steps += 1;
         if let Some(role) = step.role {
-            self.played += usize::from(role != Role::Second);
+            self.played += 1;
             self.is_second_played |= role == Role::Second;
             news.push(News::Entry(Entry::Role { role, thread, object: stop.object, size: stop.size, turn }));
         }
@@ -195,10 +195,10 @@ impl Turns {
         !self.is_over && self.sequences.get(&thread).is_some_and(|it| !it.is_lost && it.next >= it.steps.len())
     }
 
-    pub fn is_violating(&self, thread: ThreadId) -> bool {
-        let sequence = self.sequences.get(&thread).filter(|sequence| sequence.is_matched);
-        let step = sequence.and_then(|sequence| sequence.steps.get(sequence.next));
-        self.played == self.roles && step.is_some_and(|step| step.role == Some(Role::Second))
+    pub fn due(&self, thread: ThreadId) -> Option<Role> {
+        let sequence = self.sequences.get(&thread).filter(|sequence| sequence.is_matched)?;
+        let role = sequence.steps.get(sequence.next)?.role;
+        role.filter(|_| self.played + 1 == self.roles)
     }
 
     fn skip(&mut self, why: Why, news: &mut Vec<News>) {

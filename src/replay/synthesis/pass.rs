@@ -39,6 +39,8 @@ pub struct Sheet {
     pub places: FxHashMap<Key, u32>,
     pub parts: FxHashMap<ThreadId, Part>,
     pub turns: Vec<Turn>,
+    /// Threads that begin, and have no turn.
+    pub idle: Vec<ThreadId>,
     /// Places of signals that are volatile writes.
     pub volatile: FxHashSet<u32>,
     pub problem: Option<Unschedulable>,
@@ -73,9 +75,9 @@ fn is_volatile_write(event: &Event) -> bool {
 }
 
 impl Sheet {
-    /// The turns in which something happens.
+    /// The turns in which something happens. Only who is named in a schedule waits for its end: so the idle have a turn in which nothing does.
     pub fn filled(&mut self) -> Vec<Turn> {
-        let mut filled: Vec<Turn> = Vec::new();
+        let mut filled: Vec<Turn> = self.idle.drain(..).map(|thread| Turn { thread, steps: Vec::new() }).collect();
         for turn in self.turns.drain(..).filter(|turn| !turn.steps.is_empty()) {
             match filled.last_mut().filter(|last| last.thread == turn.thread) {
                 Some(last) => last.steps.extend(turn.steps),

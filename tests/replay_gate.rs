@@ -1,0 +1,190 @@
+//! The gate before a program that waits for everything that threads can wait for: whatever it is told to do, the program ends by itself, and as
+//! always.
+//!
+//! The schedule of a whole recorded run is spoiled in many ways, each of which follows from a seed; and threads take turns by chance.
+//! `AVMON_SEEDS` sets how many seeds there are for each, for the long mode.
+
+mod predict_support;
+mod support;
+mod trace_run;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+
+use avmon::options::Options;
+use avmon::predict::history::{At, Config};
+use avmon::predict::search::Order;
+use avmon::replay::journal::Entry;
+use avmon::replay::schedule::{Schedule, Turn};
+use avmon::replay::synthesis::{Target, schedules};
+use avmon::report::modules::ModuleMap;
+use avmon::report::symbols::Symbols;
+use support::build::{self, Variant};
+use support::recording;
+use support::run::{End, Outcome, run};
+use trace_run::Random;
+
+const SEEDS: u64 = 6;
+/// A turn that is waited for in vain should not take long here.
+const STEP_TIMEOUT: &str = "replay_step_timeout_ms=200";
+
+fn seeds() -> std::ops::Range<u64> {
+    0..std::env::var("AVMON_SEEDS").ok().and_then(|number| number.parse().ok()).unwrap_or(SEEDS)
+}
+
+/// The program, how it ended when it was recorded, and the schedule of that run, with all that was done in it.
+struct Stage {
+    home: tempfile::TempDir,
+    program: PathBuf,
+    usual: Outcome,
+    schedule: Schedule,
+}
+
+static STAGE: LazyLock<Stage> = LazyLock::new(|| {
+    let home = tempfile::tempdir().expect("a directory");
+    let [program, traces] = ["program", "traces"].map(|name| home.path().join(name));
+    let source = support::root().join("tests/programs/wait_for_everything.c");
+    build::compile(Variant::Instrumented, &source, &program, &["-D_GNU_SOURCE"])
+        .unwrap_or_else(|error| panic!("{error}"));
+    let options = format!("report=0:summary=0:exitcode=0:trace_all=1:trace_path={}", traces.display());
+    let usual = run(&mut recording::preloaded(&program, &options)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(usual.end, End::Exit(0), "{usual}");
+    let schedule = schedule_of(&recording::processes(&traces).pop().expect("a recording"));
+    Stage { home, program, usual, schedule }
+});
+
+fn schedule_of(path: &Path) -> Schedule {
+    let trace = recording::open(path).unwrap_or_else(|error| panic!("{error}"));
+    let mut events = Vec::new();
+    recording::read(&trace, |thread, event| events.push((thread, *event)));
+    let history = predict_support::history_with(&events, Config { numbers: true, ..Config::default() });
+    let mut symbols = Symbols::new(&Options::default(), ModuleMap::default());
+    for snapshot in trace.modules() {
+        symbols.replace_modules(&snapshot.maps);
+    }
+    let all = history.steps.len() as At;
+    let order = Order { from: all, steps: Vec::new() };
+    let target = Target { roles: Vec::new(), order, after: (0..all).collect() };
+    schedules(&trace, &history, &[target], &mut symbols).remove(0).expect("a schedule")
+}
+
+/// Runs the program, which must not notice.
+fn ends_as_usual(name: &str, options: &str) -> Result<(), String> {
+    let Stage { program, usual, .. } = &*STAGE;
+    let options = format!("report=0:summary=0:exitcode=0:{STEP_TIMEOUT}:{options}");
+    let outcome = run(Command::new(program).env("LD_PRELOAD", build::library()).env("AVMON_OPTIONS", options));
+    match outcome {
+        Ok(outcome) if outcome == *usual => Ok(()),
+        Ok(outcome) => Err(format!("{name}: {outcome}")),
+        Err(error) => Err(format!("{name}: {error}")),
+    }
+}
+
+/// Lets the program follow a schedule, and returns what the gate told.
+fn steer(name: &str, schedule: &Schedule) -> Result<Vec<Entry>, String> {
+    let home = STAGE.home.path();
+    let [file, journal] = ["schedule", "journal"].map(|kind| home.join(format!("{name}.{kind}")));
+    fs::write(&file, schedule.to_string()).map_err(|error| error.to_string())?;
+    let options = format!("replay_schedule={}:replay_journal={}", file.display(), journal.display());
+    let ended = ends_as_usual(name, &options);
+    let text = fs::read_to_string(format!("{}.0", journal.display())).unwrap_or_default();
+    ended.map_err(|error| format!("{error}\n{schedule}\n{text}"))?;
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+}
+
+/// Nobody has this number.
+const NOBODY: u32 = 99;
+
+fn swap(turns: &mut [Turn], times: usize, near: usize, random: &mut Random) {
+    for _ in 0..times {
+        let one = random.pick(turns.len());
+        let other = (one + random.pick(near)).min(turns.len() - 1);
+        turns.swap(one, other);
+    }
+}
+
+/// A way to spoil a schedule.
+type Spoil = fn(&mut Schedule, &mut Random);
+
+const WAYS: &[(&str, Spoil)] = &[
+    ("shuffled", |schedule, random| {
+        let count = schedule.turns.len();
+        swap(&mut schedule.turns, count, count, random);
+    }),
+    ("a_little_shuffled", |schedule, random| {
+        let count = schedule.turns.len();
+        swap(&mut schedule.turns, count / 8 + 1, 4, random);
+    }),
+    ("with_gaps", |schedule, random| schedule.turns.retain(|_| random.pick(4) != 0)),
+    ("cut", |schedule, random| {
+        let count = schedule.turns.len();
+        schedule.turns.truncate(1 + random.pick(count));
+    }),
+    ("without_a_begin", |schedule, random| {
+        let count = schedule.turns.len();
+        schedule.turns.drain(..random.pick(count));
+    }),
+    ("doubled", |schedule, random| {
+        let turns = schedule.turns.drain(..).collect::<Vec<_>>();
+        schedule.turns =
+            turns.into_iter().flat_map(|turn| vec![turn; if random.pick(6) == 0 { 2 } else { 1 }]).collect();
+    }),
+    ("of_wrong_threads", |schedule, random| {
+        for turn in &mut schedule.turns {
+            turn.thread = match random.pick(20) {
+                0 => NOBODY,
+                1 => (turn.thread + 1) % 6,
+                _ => turn.thread,
+            };
+        }
+    }),
+    ("at_wrong_places", |schedule, random| {
+        let places = schedule.places.len();
+        for step in schedule.turns.iter_mut().flat_map(|turn| &mut turn.steps) {
+            match random.pick(20) {
+                0 => step.place = random.pick(places) as u32,
+                1 => step.times += 1 + random.pick(3) as u32,
+                _ => {}
+            }
+        }
+    }),
+];
+
+#[test]
+fn the_recorded_order_is_kept() {
+    let journal = steer("recorded", &STAGE.schedule).unwrap_or_else(|error| panic!("{error}"));
+    let skipped = journal.iter().filter(|entry| matches!(entry, Entry::Skipped { .. })).count();
+    assert!(STAGE.schedule.turns.len() > 50 && skipped == 0, "{journal:?} by\n{}", STAGE.schedule);
+}
+
+#[test]
+fn spoiled_schedules_hold_nobody_up() {
+    let mut failures = Vec::new();
+    for (way, spoil) in WAYS {
+        for seed in seeds() {
+            let mut schedule = STAGE.schedule.clone();
+            spoil(&mut schedule, &mut Random(seed));
+            let steered = steer(&format!("{way}_{seed}"), &schedule);
+            match steered {
+                Ok(journal) if journal.is_empty() => failures.push(format!("{way}, {seed}: not steered")),
+                Ok(_) => {}
+                Err(error) => failures.push(error),
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n\n"));
+}
+
+#[test]
+fn chance_holds_nobody_up() {
+    let failures: Vec<String> = seeds()
+        .filter_map(|seed| {
+            let seed = seed + 1;
+            ends_as_usual(&format!("chance {seed}"), &format!("chaos_seed={seed}:chaos_changes=5:chaos_length=500"))
+                .err()
+        })
+        .collect();
+    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n\n"));
+}

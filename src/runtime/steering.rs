@@ -31,8 +31,9 @@ use places::Places;
 
 /// How often somebody who waits looks up.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
-/// A thread that just sleeps will come back: it is waited for longer, up to this.
+/// A thread that just sleeps will come back: it is waited for longer, up to this; by chance not so long, since a signal may have to end its sleep.
 const LONGEST_NAP: Duration = Duration::from_secs(30);
+const LONGEST_NAP_OF_CHANCE: Duration = Duration::from_millis(100);
 /// How long everybody waits for somebody who cannot go on by itself.
 const WHEN_NOBODY_RUNS: Duration = Duration::from_millis(60);
 
@@ -221,7 +222,8 @@ impl Steering {
         }
         let limit = if self.gate.is_somebody_running() { self.patience } else { WHEN_NOBODY_RUNS.min(self.patience) };
         let elapsed = self.since.elapsed();
-        if elapsed >= limit && (elapsed >= LONGEST_NAP || !self.is_somebody_napping()) {
+        let longest = if is_chance() { LONGEST_NAP_OF_CHANCE } else { LONGEST_NAP };
+        if elapsed >= limit && (elapsed >= longest || !self.is_somebody_napping()) {
             // An access that ends a turn and is followed by no hook is over by now.
             let ended: Vec<&Seat> =
                 self.seats.values().copied().filter(|seat| seat.ends_at_hook.swap(false, Ordering::AcqRel)).collect();

@@ -188,3 +188,27 @@ fn chance_holds_nobody_up() {
         .collect();
     assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n\n"));
 }
+
+/// The same answers in every run, recorded or steered, before the first thread and after it; and time passes all the same.
+#[test]
+fn pinned_answers_are_the_same_in_every_run() {
+    let home = tempfile::tempdir().expect("a directory");
+    let program = home.path().join("program");
+    let source = support::root().join("tests/programs/steered/asks_the_system.c");
+    build::compile(Variant::Plain, &source, &program, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let answers = |options: &str| {
+        let outcome = run(&mut recording::preloaded(&program, options)).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(outcome.end, End::Exit(0), "{outcome}");
+        outcome.stdout
+    };
+    let pins = "replay_pin=time+random+pids";
+    let trace = format!("{pins}:trace_path={}", home.path().join("traces").display());
+    let recorded = answers(&trace);
+    assert_eq!(answers(&format!("{pins}:chaos_seed=5")), recorded);
+    assert_eq!(answers(&format!("{pins}:chaos_seed=6")), recorded);
+    let lines: Vec<&str> = recorded.lines().collect();
+    assert_eq!(lines.len(), 2);
+    assert!(lines.iter().all(|line| line.starts_with("1767225600 ") && line.ends_with(" 4200000")), "{recorded}");
+    assert_ne!(answers("chaos_seed=5"), recorded);
+    assert_ne!(answers("chaos_seed=5"), answers("chaos_seed=5"));
+}

@@ -148,6 +148,10 @@ exports! {
     time => pinned::time;
     getrandom => pinned::getrandom;
     getentropy => pinned::getentropy;
+    arc4random => pinned::arc4random;
+    arc4random_buf => pinned::arc4random_buf;
+    arc4random_uniform => pinned::arc4random_uniform;
+    timespec_get => pinned::timespec_get;
     getpid => pinned::getpid;
     kill => pinned::kill;
 }

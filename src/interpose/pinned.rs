@@ -129,6 +129,51 @@ pub unsafe extern "C" fn getentropy(buffer: *mut c_void, length: size_t) -> c_in
     unsafe { real::getentropy()(buffer, length) }
 }
 
+pub unsafe extern "C" fn arc4random_buf(buffer: *mut c_void, length: size_t) {
+    if is_pinned(steering::Pins::RANDOM) {
+        // SAFETY: the program's own buffer.
+        unsafe { fill(buffer, length) };
+    } else {
+        // SAFETY: the program's own call.
+        unsafe { real::arc4random_buf()(buffer, length) };
+    }
+}
+
+fn pinned_number() -> u32 {
+    let mut number = [0; 4];
+    // SAFETY: a buffer of that length.
+    unsafe { fill(number.as_mut_ptr().cast(), number.len()) };
+    u32::from_le_bytes(number)
+}
+
+pub unsafe extern "C" fn arc4random() -> u32 {
+    if is_pinned(steering::Pins::RANDOM) {
+        return pinned_number();
+    }
+    // SAFETY: the program's own call.
+    unsafe { real::arc4random()() }
+}
+
+pub unsafe extern "C" fn arc4random_uniform(bound: u32) -> u32 {
+    if is_pinned(steering::Pins::RANDOM) {
+        return pinned_number() % bound.max(1);
+    }
+    // SAFETY: the program's own call.
+    unsafe { real::arc4random_uniform()(bound) }
+}
+
+pub unsafe extern "C" fn timespec_get(time: *mut timespec, base: c_int) -> c_int {
+    /// `TIME_UTC` of <time.h>.
+    const UTC: c_int = 1;
+    if base == UTC && !time.is_null() && is_pinned(steering::Pins::TIME) {
+        // SAFETY: the program's own place for it.
+        unsafe { *time = next_time() };
+        return base;
+    }
+    // SAFETY: the program's own call.
+    unsafe { real::timespec_get()(time, base) }
+}
+
 pub unsafe extern "C" fn getpid() -> pid_t {
     if is_pinned(steering::Pins::PIDS) {
         return PROCESS;

@@ -110,6 +110,10 @@ real_functions! {
     time: fn(*mut libc::time_t) -> libc::time_t, None;
     getrandom: fn(*mut c_void, libc::size_t, libc::c_uint) -> libc::ssize_t, None;
     getentropy: fn(*mut c_void, libc::size_t) -> c_int, None;
+    arc4random: fn() -> u32, None;
+    arc4random_buf: fn(*mut c_void, libc::size_t), None;
+    arc4random_uniform: fn(u32) -> u32, None;
+    timespec_get: fn(*mut timespec, c_int) -> c_int, None;
     getpid: fn() -> libc::pid_t, None;
     kill: fn(libc::pid_t, c_int) -> c_int, None;
     _Fork: fn() -> libc::pid_t, None;

@@ -40,6 +40,7 @@ fn arm() {
     crate::interpose::resolve();
     ARMED_PROCESS.store(state::process_id(), Ordering::Relaxed);
     super::read_options();
+    steering::pin();
     if !super::options().follow_exec {
         super::environment::leave_preload();
     }
@@ -63,6 +64,13 @@ pub fn start() {
     if state::state() != State::Armed || !state::is_armed_process() || STARTING.swap(true, Ordering::Relaxed) {
         return;
     }
+    // What we ask the system for meanwhile is not the program's: its pinned answers do not depend on that.
+    record::ignore_sync(true);
+    begin();
+    record::ignore_sync(false);
+}
+
+fn begin() {
     if steering::is_asked_for() {
         return steering::start();
     }
@@ -74,7 +82,6 @@ pub fn start() {
     state::set_state(State::Running);
     if is_recorded {
         record::start_recording(options.trace_values);
-        steering::pin_recorded();
     }
     if let Err(code) = worker::spawn() {
         state::set_state(State::Dead);

@@ -121,8 +121,9 @@ pub fn is_asked_for() -> bool {
     !options().replay_schedule.is_empty() || options().chaos_seed != 0
 }
 
-/// A run from which schedules are made gets the answers that the steered ones get.
-pub fn pin_recorded() {
+/// Pins what the options ask for, when the process begins: an answer that changes later would be worse than one that differs from run to run. A run from which
+/// schedules are made, and those that are compared with, get the answers that the steered ones get.
+pub fn pin() {
     match read_pins(&options().replay_pin) {
         Ok(pins) => PINNED.store(pins, Ordering::Relaxed),
         Err(reason) => say(&format!("avmon: {reason}; nothing is pinned\n")),
@@ -131,12 +132,9 @@ pub fn pin_recorded() {
 
 /// Takes the program in hand, if this is the process that is meant. When its first thread is about to be created.
 pub fn start() {
-    let steering = match read_pins(&options().replay_pin).and_then(|pins| Ok((pins, prepare()?))) {
-        Ok((pins, Some(steering))) => {
-            PINNED.store(pins, Ordering::Relaxed);
-            steering
-        }
-        Ok((_, None)) => return state::set_state(State::Dead),
+    let steering = match prepare() {
+        Ok(Some(steering)) => steering,
+        Ok(None) => return state::set_state(State::Dead),
         Err(reason) => {
             say(&format!("avmon: {reason}; the program runs unsteered\n"));
             return state::set_state(State::Dead);
@@ -273,7 +271,8 @@ fn write(journal: Option<&std::fs::File>, entry: &Entry) {
 pub fn leave() {
     STEERING.store(std::ptr::null_mut(), Ordering::Release);
     PLACES.store(std::ptr::null_mut(), Ordering::Release);
-    PINNED.store(0, Ordering::Release);
+    // It is another process than its parent, and has another id.
+    PINNED.fetch_and(!Pins::PIDS.0, Ordering::Relaxed);
     BLOCKED.store(0, Ordering::Release);
     IS_FREE.store(false, Ordering::Release);
     IS_AFTER.store(false, Ordering::Release);

@@ -87,7 +87,7 @@ fn make_directory(above: &Path) -> io::Result<PathBuf> {
     private.mode(0o700);
     private.recursive(true).create(above)?;
     private.recursive(false);
-    let pid = std::process::id();
+    let pid = super::state::process_id();
     let names = std::iter::once(pid.to_string()).chain((1..).map(|again| format!("{pid}.{again}")));
     for directory in names.map(|name| above.join(name)) {
         match private.create(&directory) {

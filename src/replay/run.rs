@@ -555,12 +555,8 @@ mod tests {
 
     #[test]
     fn who_leaves_the_group_is_killed_with_its_children() {
-        // It waits until the inner one has a session of its own and a child.
-        let ended = ran(r#"
-            setsid sh -c 'sleep 1000 & echo $!; exec >/dev/null; wait' &
-            session=; while [ "$session" != $! ] || [ ! -s /proc/$!/task/$!/children ]
-            do read -r _ _ _ _ _ session _ < /proc/$!/stat; done
-            echo $!; sleep 0.2"#);
+        // The outer one goes on when the inner ones have told their numbers and closed their output.
+        let ended = ran("echo \"$(setsid sh -c 'sleep 1000 >/dev/null & echo $!; echo $$; exec >/dev/null; wait' &)\"");
         let processes = String::from_utf8(ended.stdout.kept).unwrap();
         assert_eq!(processes.lines().count(), 2, "{processes}");
         assert!(processes.lines().all(is_gone), "{processes}");

@@ -148,6 +148,36 @@ fn four_shards_are_the_whole() {
     assert_eq!(again.code, Some(66), "{again:?}");
     let some = home.avmon(&["merge", "part1", "part3"]);
     assert!(some.stderr.contains("2/4, 4/4 are missing"), "{some:?}");
+    let refused = |other: &str, why: &str| refuses(&mut home.command(&["merge", "part1", other]), 125, &[other, why]);
+    refused("./part1", "the same directory");
+    refused("whole", "would count twice");
+}
+
+#[test]
+fn hunts_of_different_programs_are_not_merged() {
+    let home = Home::new();
+    let hunt = |name: &str, program: &str, build: &str, number: u32, digest: u32| {
+        let directory = home.path(name);
+        std::fs::create_dir(&directory).unwrap();
+        let lines = format!(
+            r#"{{"type":"hunt","program":"{program}","shard":null}}
+{{"type":"tried","number":{number},"digest":{digest},"judgement":{{"verdict":"confirmed","detail":""}},"switches":1,"runs":1,"alike":1}}
+"#
+        );
+        file(&directory, "hunt.jsonl", lines, 0o644);
+        let schedule = SCHEDULE.replace("program true -", &format!("program true {build}"));
+        file(&directory, &format!("{number}.schedule"), schedule, 0o644);
+    };
+    hunt("one", "./app", "0123abcd", 1, 7);
+    hunt("two", "./app", "0123abcd", 2, 8);
+    hunt("arguments", "./app 2", "0123abcd", 3, 9);
+    hunt("rebuilt", "./app", "4567abcd", 3, 9);
+    hunt("recording", "./app", "0123abcd", 1, 9);
+    assert_eq!(home.avmon(&["merge", "one", "two"]).code, Some(0));
+    let refused = |other: &str, why: &str| refuses(&mut home.command(&["merge", "one", other]), 125, &[other, why]);
+    refused("arguments", "the other of './app 2'");
+    refused("rebuilt", "different programs or builds");
+    refused("recording", "one recording, with '--trace'");
 }
 
 #[test]
@@ -411,6 +441,23 @@ fn the_debugger_stops_at_the_violation() {
     if Command::new("gdb").arg("--version").output().is_err() {
         return;
     }
+    let script = file(home.directory.path(), "script", "#!/bin/sh\nexec ./app\n", 0o755);
+    let script = ["replay", "--gdb", "avmon.confirm/1.schedule", "--", script.to_str().unwrap()];
+    refuses(&mut home.command(&script), 125, &["is a script", "the program itself, 'app'"]);
     let ending = end(home.command(&arguments).stdin(Stdio::null()));
-    assert!(ending.stdout.contains("avmon_violation") && ending.stdout.contains("append"), "{ending:?}");
+    let (_, shown) = ending.stdout.split_once("hit Breakpoint").expect("it stops");
+    // Without Python the debugger shows everything.
+    let python = Command::new("gdb").args(["-nx", "-batch", "-ex", "python print('yes')"]).output().unwrap();
+    if !python.stdout.starts_with(b"yes") {
+        assert!(shown.contains("append"), "{ending:?}");
+        return;
+    }
+    let frames: Vec<&str> = shown.lines().filter(|line| line.starts_with('#')).collect();
+    let is_of_others = |frame: &&&str| ["avmon_violation", "steering", "syscall"].iter().any(|it| frame.contains(it));
+    assert!(!frames.is_empty() && frames.iter().find(is_of_others).is_none(), "{ending:?}");
+    let threads = shown.lines().filter(|line| line.starts_with("avmon: thread "));
+    assert_eq!(threads.clone().count(), 3, "{ending:?}");
+    assert_eq!(threads.filter(|line| line.ends_with(", which stopped here")).count(), 1, "{ending:?}");
+    // The last one is the selected frame.
+    assert!(frames.last().is_some_and(|frame| frame.contains("append")), "{ending:?}");
 }

@@ -2,13 +2,14 @@
 
 use super::confirm::{self, state};
 use super::exit::{ExitCode, Failure};
-use super::{style, tell};
+use super::{replay, style, tell};
+use crate::replay::schedule::Module;
 use crate::report::finding::{Finding, Rung, Strength, Trial};
 use crate::report::json;
 use crate::report::text::{self, Look};
 use clap::Args;
 use rustc_hash::FxHashMap;
-use state::{State, Totals};
+use state::{Shard, State, Totals};
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
@@ -47,11 +48,14 @@ impl Merge {
         let mut totals = Totals::default();
         let mut listed: Vec<Listed> = Vec::new();
         let mut places = FxHashMap::default();
-        let mut seen = Vec::new();
+        let mut seen: Vec<Part> = Vec::new();
         for part in &self.parts {
-            let state = State::read(part)?;
-            totals.add(&state.totals());
-            seen.push(state.shard);
+            let new = Part::read(part)?;
+            for known in &seen {
+                known.check_joins(&new)?;
+            }
+            totals.add(&new.state.totals());
+            seen.push(new);
             for log in confirm::logs(part) {
                 let log = json::read_log(&log).map_err(|error| Failure::internal(error.to_string()))?;
                 for run in log.runs {
@@ -84,6 +88,62 @@ impl Merge {
     }
 }
 
+/// What one shard did.
+struct Part<'a> {
+    directory: &'a Path,
+    state: State,
+    /// What its schedules are for, if it made any.
+    steered: Option<Module>,
+}
+
+impl Part<'_> {
+    fn read(directory: &Path) -> Result<Part<'_>, Failure> {
+        let state = State::read(directory)?;
+        let schedules = state.tried.keys().map(|number| directory.join(format!("{number}.schedule")));
+        let steered = schedules.filter_map(|path| replay::read(&path).ok()).map(|schedule| schedule.program).next();
+        Ok(Part { directory, state, steered })
+    }
+
+    /// Counts of parts that overlap, or that are about different things, have no sum.
+    fn check_joins(&self, other: &Part) -> Result<(), Failure> {
+        let refuse = |why: &str| {
+            let [one, two] = [self, other].map(|part| part.directory.display());
+            Err(Failure::internal(format!("{one} and {two} cannot be merged: {why}")))
+        };
+        // A directory that is gone meanwhile is told of when it is read.
+        let is_same = self.directory.canonicalize().ok() == other.directory.canonicalize().ok();
+        let (mine, its) = (&self.state, &other.state);
+        if is_same {
+            return refuse("they are the same directory; name each part once");
+        }
+        if mine.program != its.program {
+            return refuse(&format!(
+                "one is of '{}', the other of '{}'; merge each by itself",
+                mine.program, its.program
+            ));
+        }
+        if let (Some(steered), Some(its_own)) = (&self.steered, &other.steered)
+            && steered != its_own
+        {
+            return refuse(
+                "they are of different programs or builds; run 'avmon confirm' for all parts with the same one",
+            );
+        }
+        let both = mine.tried.iter().find_map(|(number, tried)| Some((tried, its.tried.get(number)?)));
+        match both {
+            Some((tried, again)) if tried.digest == again.digest => refuse(&format!(
+                "both tried schedule {}, which would count twice; give every part a '--shard' of its own",
+                tried.number
+            )),
+            Some((tried, _)) => refuse(&format!(
+                "schedule {} is not the same in both; let all parts use one recording, with '--trace'",
+                tried.number
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
 /// The parts may have been collected from elsewhere, with their schedules.
 fn move_to(part: &Path, finding: &mut Finding) {
     if let Some(Trial { schedule, .. }) = &mut finding.trial
@@ -99,10 +159,11 @@ fn proof(finding: &Finding) -> (Reverse<Rung>, usize) {
 }
 
 /// A part that is not there is easily forgotten.
-fn warn_of_missing(seen: &[Option<state::Shard>]) {
-    let of = seen.iter().flatten().map(|shard| shard.of).max().unwrap_or(0);
+fn warn_of_missing(seen: &[Part]) {
+    let shards: Vec<Shard> = seen.iter().filter_map(|part| part.state.shard).collect();
+    let of = shards.iter().map(|shard| shard.of).max().unwrap_or(0);
     let missing: Vec<String> = (1..=of)
-        .filter(|number| !seen.iter().flatten().any(|shard| shard.number == *number && shard.of == of))
+        .filter(|number| !shards.iter().any(|shard| shard.number == *number && shard.of == of))
         .map(|number| format!("{number}/{of}"))
         .collect();
     if !missing.is_empty() {

@@ -1,7 +1,7 @@
 //! Runs a program once, in a process group of its own, and leaves nothing of it behind.
 //!
 //! The group is killed when its first process ends, when the time is over, and when this process is interrupted: what a test starts and forgets
-//! must not be there in the next run.
+//! must not be there in the next run. Who has left the group is adopted by this process and killed as soon as no run is at work: see [`AtWork`].
 
 use std::fs::File;
 use std::hash::Hasher as _;
@@ -12,6 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
+use parking_lot::{RwLock, RwLockReadGuard};
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 
@@ -152,6 +153,8 @@ pub fn run(mut command: Command, manner: Manner, is_stuck: &dyn Fn() -> bool) ->
     let begin = Instant::now();
     let deadline = manner.limit.and_then(|limit| begin.checked_add(limit));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    // Gone after the group.
+    let _at_work = AtWork::begin();
     let parent = std::process::id();
     // SAFETY: it makes plain system calls only, which is allowed in a child just forked.
     unsafe { command.pre_exec(move || prepare_child(parent, manner.random_addresses)) };
@@ -250,6 +253,78 @@ impl Drop for Group {
         // What could not be killed is gone.
         let _ = self.kill();
     }
+}
+
+/// Held by every run that is at work.
+static RUNS: RwLock<()> = RwLock::new(());
+
+/// A run that is at work. Its orphans become children of this process, so that those who left the group are found. Whose they are is not to be told from
+/// the orphans of other runs, which may still need theirs: the last run that ends kills them all.
+struct AtWork(Option<RwLockReadGuard<'static, ()>>);
+
+impl AtWork {
+    fn begin() -> AtWork {
+        let guard = RUNS.read();
+        adopt_orphans(true);
+        AtWork(Some(guard))
+    }
+}
+
+impl Drop for AtWork {
+    fn drop(&mut self) {
+        self.0 = None;
+        if let Some(_nobody_begins) = RUNS.try_write() {
+            kill_orphans();
+            adopt_orphans(false);
+        }
+    }
+}
+
+fn adopt_orphans(do_so: bool) {
+    // SAFETY: a plain system call. Where it is refused, nothing is adopted.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, libc::c_ulong::from(do_so)) };
+}
+
+fn kill_orphans() {
+    // Who is killed leaves children of its own. One that makes them faster than they are found is given up.
+    const MOST_ROUNDS: usize = 100;
+    for _ in 0..MOST_ROUNDS {
+        // One that has changed its user cannot be killed, and is not to be waited for.
+        // SAFETY: plain system calls. The processes are children that were not waited for, so the numbers are still their own.
+        let is_ended = |process: &i32| unsafe {
+            libc::kill(*process, libc::SIGKILL) == 0 && libc::waitpid(*process, std::ptr::null_mut(), 0) == *process
+        };
+        if orphans().iter().filter(|process| is_ended(process)).count() == 0 {
+            break;
+        }
+    }
+}
+
+/// The children of this process that are not in its own group. While no run is at work, none of them was started here.
+fn orphans() -> Vec<i32> {
+    // To look through all processes takes much longer than to ask whether there is any child.
+    // SAFETY: zero bytes are a valid description, which the call overwrites.
+    let (is_childless, parent, group) = unsafe {
+        let mut child: libc::siginfo_t = std::mem::zeroed();
+        let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        (libc::waitid(libc::P_ALL, 0, &raw mut child, how) != 0, libc::getpid(), libc::getpgrp())
+    };
+    if is_childless {
+        return Vec::new();
+    }
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let processes = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    processes
+        .filter(|process| parent_and_group(*process).is_some_and(|its| its.0 == parent && its.1 != group))
+        .collect()
+}
+
+fn parent_and_group(process: i32) -> Option<(i32, i32)> {
+    let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
+    // The name before may hold anything.
+    let stat = String::from_utf8_lossy(&stat);
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(1).map_while(|field| field.parse().ok());
+    Some((fields.next()?, fields.next()?))
 }
 
 /// One output of the program.
@@ -476,6 +551,15 @@ mod tests {
         let ended = ran("sleep 1000 & echo $!");
         assert_eq!(ended.exit, Exit::Code(0));
         assert!(is_gone(std::str::from_utf8(&ended.stdout.kept).unwrap()));
+    }
+
+    #[test]
+    fn who_leaves_the_group_is_killed_with_its_children() {
+        // The outer one goes on when the inner ones have told their numbers and closed their output.
+        let ended = ran("echo \"$(setsid sh -c 'sleep 1000 >/dev/null & echo $!; echo $$; exec >/dev/null; wait' &)\"");
+        let processes = String::from_utf8(ended.stdout.kept).unwrap();
+        assert_eq!(processes.lines().count(), 2, "{processes}");
+        assert!(processes.lines().all(is_gone), "{processes}");
     }
 
     #[test]

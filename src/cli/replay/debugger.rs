@@ -6,8 +6,12 @@ use crate::cli::stage::{Stage, SteeringFlags};
 use crate::options;
 use crate::replay::schedule::Schedule;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
-use std::process::Command;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const GDB: &str = "gdb";
 
 /// What the library calls when the violating order is reached.
 const STOP: &str = "avmon_violation";
@@ -15,26 +19,60 @@ const STOP: &str = "avmon_violation";
 /// Nobody is late while a person looks.
 const NO_TIMEOUT: u32 = u32::MAX;
 
+/// Shows the program's own frames of all threads, where the debugger has Python.
+const SHOW_OWN_FRAMES: &str = include_str!("stop.py");
+
+const SHOW_ALL_FRAMES: &str = "info threads\nbacktrace\n";
+
 pub fn start(stage: &Stage, schedule: &Schedule, flags: &SteeringFlags) -> Result<ExitCode, Failure> {
     let steering = stage.steering(schedule, flags, NO_TIMEOUT)?;
     let launch = &steering.launch;
+    if is_script(&launch.path) {
+        return Err(Failure::internal(format!(
+            "{} is a script, which gdb cannot debug: give --gdb the program itself, '{}', with the arguments that the script gives it",
+            launch.path.display(),
+            schedule.program.name
+        )));
+    }
+    let show = if has_python().map_err(|error| not_started(&error))? {
+        format!("python\n{SHOW_OWN_FRAMES}end\n")
+    } else {
+        SHOW_ALL_FRAMES.to_owned()
+    };
     let cannot = |error: io::Error| Failure::internal(format!("cannot write the debugger's commands: {error}"));
     let mut commands = tempfile::NamedTempFile::new().map_err(cannot)?;
     commands
-        .write_all(script(schedule, &launch.preload.to_string_lossy(), &launch.options).as_bytes())
+        .write_all(script(schedule, &launch.preload.to_string_lossy(), &launch.options, &show).as_bytes())
         .map_err(cannot)?;
-    let mut gdb = Command::new("gdb");
+    let mut gdb = Command::new(GDB);
     gdb.args(["-q", "-x"]).arg(commands.path()).arg("--args").arg(&launch.path).args(launch.arguments());
-    match gdb.status() {
-        Ok(_) => Ok(ExitCode::Success),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(Failure::internal("gdb was not found; install it, or leave out --gdb"))
-        }
-        Err(error) => Err(Failure::internal(format!("gdb cannot be started: {error}"))),
-    }
+    gdb.status().map(|_| ExitCode::Success).map_err(|error| not_started(&error))
 }
 
-fn script(schedule: &Schedule, preload: &str, options: &str) -> String {
+/// What cannot be read was refused before.
+fn is_script(program: &Path) -> bool {
+    let mut begin = [0; 2];
+    File::open(program).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *b"#!"
+}
+
+/// An error in the debugger's commands ends them, so it is asked beforehand.
+fn has_python() -> io::Result<bool> {
+    let answer = Command::new(GDB)
+        .args(["-q", "-nx", "-batch", "-ex", "python print('yes')"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()?;
+    Ok(answer.stdout.starts_with(b"yes"))
+}
+
+fn not_started(error: &io::Error) -> Failure {
+    Failure::internal(match error.kind() {
+        io::ErrorKind::NotFound => "gdb was not found; install it, or leave out --gdb".to_owned(),
+        _ => format!("gdb cannot be started: {error}"),
+    })
+}
+
+fn script(schedule: &Schedule, preload: &str, options: &str, show: &str) -> String {
     // The debugger itself and the shell that it might use are not to be steered.
     let mut text = format!(
         "set startup-with-shell off
@@ -51,8 +89,7 @@ break {STOP}
         // The text of these is a format.
         let _ = writeln!(text, "printf \"avmon: {}\\n\"", escaped(line));
     }
-    text.push_str("run\ninfo threads\nbacktrace\nset pagination on\n");
-    text
+    text + "run\n" + show + "set pagination on\n"
 }
 
 fn escaped(line: &str) -> String {

@@ -96,6 +96,27 @@ fn hunt_buggy(example: &str) -> Option<String> {
     if fails == 10 { None } else { told(&format!("replayed, it fails in {fails} of 10 runs: {}", replayed.stdout)) }
 }
 
+/// The arguments of the command that a report prints.
+fn printed_command(stdout: &str) -> Vec<&str> {
+    let command = stdout.lines().find_map(|line| line.trim().strip_prefix("To run it again: avmon ")).unwrap();
+    command.split(' ').collect()
+}
+
+#[test]
+fn the_printed_command_says_what_the_report_says() {
+    let home = Home::of_example("bank", "buggy");
+    let hunted = home.avmon(&["confirm", "--", "./app"]);
+    assert!(hunted.stdout.contains("Tried, failing: "), "{hunted:?}");
+    let command = printed_command(&hunted.stdout);
+    let again = home.avmon(&command);
+    assert!(again.stderr.contains("avmon: failing: "), "{again:?}");
+    std::fs::rename(home.path(command[1]), home.path("it.schedule")).unwrap();
+    let elsewhere = home.avmon(&["replay", "--times", "2", "it.schedule", "--", "./app"]);
+    assert_eq!(elsewhere.code, Some(66), "{elsewhere:?}");
+    assert!(elsewhere.stderr.contains("give --baseline\n  it ended with exit code "), "{elsewhere:?}");
+    assert!(elsewhere.stderr.ends_with("2 runs: 2 reached the violating order\n"), "{elsewhere:?}");
+}
+
 #[test]
 fn every_buggy_example_fails_in_ten_of_ten_runs() {
     let wrong: Vec<String> = examples().iter().filter_map(|example| hunt_buggy(example)).collect();
@@ -142,9 +163,9 @@ fn four_shards_are_the_whole() {
     assert_eq!(last_line(&merged), last_line(&whole));
     assert!(results(&whole.stdout).iter().any(|result| result.contains("failing")));
     assert_eq!(results(&merged.stdout), results(&whole.stdout));
-    let command = merged.stdout.lines().find_map(|line| line.trim().strip_prefix("To run it again: avmon ")).unwrap();
-    assert!(command.starts_with("replay part"), "{command}");
-    let again = home.avmon(&command.split(' ').collect::<Vec<_>>());
+    let command = printed_command(&merged.stdout);
+    assert!(command[1].starts_with("part"), "{command:?}");
+    let again = home.avmon(&command);
     assert_eq!(again.code, Some(66), "{again:?}");
     let some = home.avmon(&["merge", "part1", "part3"]);
     assert!(some.stderr.contains("2/4, 4/4 are missing"), "{some:?}");
@@ -325,8 +346,7 @@ int main(void) {
     }
     assert_eq!(ending.code, Some(66), "{ending:?}");
     assert!(ending.stdout.contains("it ended with exit code 3"), "{ending:?}");
-    let command = ending.stdout.lines().find_map(|line| line.strip_prefix("To run it again: avmon ")).unwrap();
-    let again = home.avmon(&command.split(' ').collect::<Vec<_>>());
+    let again = home.avmon(&printed_command(&ending.stdout));
     assert_eq!(again.code, Some(66), "{again:?}");
 }
 

@@ -77,6 +77,16 @@ pub enum Failure {
     Output,
 }
 
+impl From<Exit> for Failure {
+    fn from(exit: Exit) -> Failure {
+        match exit {
+            Exit::Timeout => Failure::Timeout,
+            Exit::Signal(signal) => Failure::Signal(signal),
+            Exit::Code(code) => Failure::Code(code),
+        }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -154,15 +164,17 @@ pub struct Baseline {
 }
 
 impl Baseline {
+    /// Whether nothing is known of ordinary runs.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
     /// How a run failed as no run of the baseline did. A program that always fails, and once does not, did not fail.
     #[must_use]
     pub fn failure_of(&self, looks: &Looks) -> Option<Failure> {
-        let is_new = |exit| !self.runs.iter().any(|run| run.exit == exit);
-        match looks.exit {
-            Exit::Timeout if is_new(Exit::Timeout) => return Some(Failure::Timeout),
-            Exit::Signal(signal) if is_new(looks.exit) => return Some(Failure::Signal(signal)),
-            Exit::Code(code) if code != 0 && is_new(looks.exit) => return Some(Failure::Code(code)),
-            _ => {}
+        if looks.exit != Exit::Code(0) && !self.runs.iter().any(|run| run.exit == looks.exit) {
+            return Some(looks.exit.into());
         }
         // The rest of such a line may hold addresses and numbers.
         if let Some(message) = looks.message.as_ref().filter(|_| self.runs.iter().all(|run| run.message.is_none())) {
@@ -219,6 +231,10 @@ pub fn judge(
     }
     if reached.is_violation(schedule.has(Role::CulpritToo)) {
         return match failure {
+            // Nobody knows whether it always ends so.
+            failure if baseline.is_empty() => {
+                judgement(Verdict::Confirmed, failure.unwrap_or_else(|| looks.exit.into()).to_string())
+            }
             Some(failure) => judgement(Verdict::Failing, failure.to_string()),
             None if was_observed => judgement(Verdict::AlreadyObserved, String::new()),
             None => judgement(Verdict::Confirmed, String::new()),
@@ -483,6 +499,14 @@ turn 1 1 0!second
         assert_eq!(none.failure_of(&looks(PASSED)), None);
         assert_eq!(none.failure_of(&looks(Exit::Code(1))), Some(Failure::Code(1)));
         assert!(none.remarks().is_empty());
+    }
+
+    #[test]
+    fn without_a_baseline_nobody_knows_what_a_failure_is() {
+        let judged = |exit| judge(&schedule(), &reached(), &looks(exit), &Baseline::default(), false);
+        for (exit, detail) in [(PASSED, "it ended with exit code 0"), (Exit::Code(3), "it ended with exit code 3")] {
+            assert_eq!(judged(exit), Judgement { verdict: Verdict::Confirmed, detail: detail.into() });
+        }
     }
 
     #[test]

@@ -249,6 +249,9 @@ fn a_program_that_goes_by_the_clock_diverges_politely() {
     assert!(ending.stdout.contains("Tried, diverged: "), "{ending:?}");
     let pinned = home.avmon(&["confirm", "--show-weak", "--pin", "time", "--", "./app"]);
     assert!(!last_line(&pinned).contains(" 0 reached"), "{pinned:?}");
+    let command = printed_command(&pinned.stdout);
+    assert_eq!(command[..3], ["replay", "--pin", "time"], "{command:?}");
+    refuses(&mut home.command(&["confirm", "--resume", "--", "./app"]), 2, &["has time pinned"]);
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Chaos {
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let mut stage = Stage::new(&self.program)?;
         stage.limit(Duration::from_secs(self.timeout));
-        let (baseline, _) = stage.baseline(self.baseline, self.ignore_output)?;
+        let (baseline, _) = stage.baseline(self.baseline, self.ignore_output, &[])?;
         for remark in baseline.remarks() {
             tell("warning", &remark);
         }

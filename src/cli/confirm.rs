@@ -170,7 +170,7 @@ impl Confirm {
         let line = stage.launch().line();
         if !self.resume {
             HUNT.make(&self.output)?;
-            return State::begin(&self.output, &line, self.shard);
+            return State::begin(&self.output, &line, self.shard, &self.steering.pin);
         }
         let state = State::read(&self.output)?;
         let usage = |text: String| Err(Failure::new(ExitCode::Usage, text));
@@ -179,6 +179,10 @@ impl Confirm {
         }
         if self.shard.is_some_and(|shard| state.shard != Some(shard)) {
             return usage(format!("the hunt in {} is of another shard; leave out --shard", self.output.display()));
+        }
+        if self.steering.pin != state.pin {
+            let pin = if state.pin.is_empty() { "nothing".to_owned() } else { state.pin.join(",") };
+            return usage(format!("the hunt in {} has {pin} pinned; give the same --pin", self.output.display()));
         }
         // They are written anew at the end.
         for log in logs(&self.output) {
@@ -191,7 +195,7 @@ impl Confirm {
     fn baseline(&self, stage: &mut Stage, state: &mut State) -> Result<(Baseline, Duration), Failure> {
         if state.baseline.is_none() {
             stage.limit(self.timeout.map_or(PATIENCE, Duration::from_secs));
-            let (baseline, longest) = stage.baseline(self.baseline, self.ignore_output)?;
+            let (baseline, longest) = stage.baseline(self.baseline, self.ignore_output, &self.steering.pin)?;
             state.add_baseline(baseline, longest.as_millis() as u64)?;
         }
         let (baseline, longest_ms) = state.baseline.clone().unwrap_or_default();
@@ -236,6 +240,7 @@ impl Confirm {
                 verdict: tried.judgement.verdict,
                 detail: tried.judgement.detail.clone(),
                 schedule: hunt::file(&self.output, tried.number).display().to_string(),
+                flags: self.steering.text(),
                 program,
                 switches: tried.switches,
                 runs: tried.runs,
@@ -245,6 +250,7 @@ impl Confirm {
                 verdict: Verdict::Infeasible,
                 detail,
                 schedule: String::new(),
+                flags: String::new(),
                 program,
                 switches: 0,
                 runs: 0,
@@ -259,7 +265,11 @@ impl Confirm {
         }
         let output =
             if self.output == Path::new(DIRECTORY) { String::new() } else { format!(" -o {}", self.output.display()) };
-        let text = format!("interrupted; go on with 'avmon confirm --resume{output} -- {}'", stage.launch().line());
+        let text = format!(
+            "interrupted; go on with 'avmon confirm --resume{output} {}-- {}'",
+            self.steering.text(),
+            stage.launch().line()
+        );
         Failure { text, ..failure }
     }
 }

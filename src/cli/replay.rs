@@ -108,11 +108,13 @@ impl Replay {
     /// How the program runs by itself, as far as somebody looked.
     fn baseline(&self, stage: &Stage) -> Result<Baseline, Failure> {
         if let Some(runs) = self.baseline {
-            return Ok(stage.baseline(runs, false)?.0);
+            return Ok(stage.baseline(runs, false, &self.steering.pin)?.0);
         }
-        // A schedule may lie anywhere. The runs of another command line tell nothing of this one's.
+        // A schedule may lie anywhere. The runs of another command line, or with other things pinned, tell nothing of this one's.
         let hunt = self.schedule.parent().and_then(|directory| State::read(directory).ok());
-        let baseline = hunt.filter(|hunt| hunt.program == stage.launch().line()).and_then(|hunt| hunt.baseline);
+        let baseline = hunt
+            .filter(|hunt| hunt.program == stage.launch().line() && hunt.pin == self.steering.pin)
+            .and_then(|hunt| hunt.baseline);
         Ok(baseline.map(|(baseline, _)| baseline).unwrap_or_default())
     }
 }

@@ -398,6 +398,7 @@ SUMMARY: avmon: atomicity violation a.c:13 in append
             verdict: Verdict::Failing,
             detail: "it ended with exit code 3".into(),
             schedule: "avmon.confirm/4.schedule".into(),
+            flags: "--pin time ".into(),
             program: "./app -x".into(),
             switches: 3,
             runs: 10,
@@ -409,7 +410,7 @@ SUMMARY: avmon: atomicity violation a.c:13 in append
   Tried, failing: the steps ran in the violating order, and the program failed as it never does otherwise
          it ended with exit code 3
          so in 9 of 10 runs, with 3 switches between threads
-  To run it again: avmon replay avmon.confirm/4.schedule -- ./app -x
+  To run it again: avmon replay --pin time avmon.confirm/4.schedule -- ./app -x
 ";
         assert!(text.contains(expected), "{text}");
         let mut weak = Finding { strength: Strength::Base, ..samples::length() };

@@ -176,6 +176,7 @@ fn a_hunt_is_resumed_where_it_was() {
     let home = Home::of_example("ledger", "buggy");
     let one = home.avmon(&["confirm", "--runs", "1", "--", "./app"]);
     assert!(last_line(&one).contains("not run"), "{one:?}");
+    assert!(one.stdout.contains("; it was not run more often, since all runs were used up"), "{one:?}");
     let rest = home.avmon(&["confirm", "--resume", "--", "./app"]);
     assert_eq!(rest.code, Some(66), "{rest:?}");
     assert!(failing(&home.findings("avmon.confirm")).len() > 1, "{rest:?}");

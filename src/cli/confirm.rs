@@ -76,11 +76,11 @@ pub struct Confirm {
     #[arg(long, value_name = "NUMBER/COUNT")]
     shard: Option<Shard>,
 
-    /// Begin no new schedule after so many seconds
+    /// Begin no new steered run after so many seconds
     #[arg(long, value_name = "SECONDS")]
     time: Option<u64>,
 
-    /// Run at most so many schedules
+    /// Make at most so many steered runs
     #[arg(long, value_name = "COUNT")]
     runs: Option<usize>,
 
@@ -127,14 +127,15 @@ impl Confirm {
         let output =
             || if self.json { Box::new(io::sink()) as Box<dyn io::Write + Send> } else { Box::new(io::stdout()) };
         let settings: Vec<(&'static str, &str)> = self.flags.settings().collect();
-        let Cases { mut processes, cases } = Cases::of(&recording, &self.output, &settings.iter().copied(), output)?;
+        let Cases { mut processes, cases } =
+            Cases::of(&recording, &self.output, &settings.iter().copied(), &deadline, output)?;
 
         let chosen = |index| self.shard.or(state.shard).is_none_or(|shard: Shard| shard.has(index));
         let cases: Vec<&Case> = (0..).zip(&cases).filter(|(index, _)| chosen(*index)).map(|(_, case)| case).collect();
         state.add_schedules(cases.iter().map(|case| case.candidates.len()).sum())?;
         let jobs = self.jobs.map_or_else(default_jobs, |jobs| jobs as usize);
         let budget = Budget { deadline, runs: self.runs, jobs };
-        let hunt = Hunt::new(&stage, &self.steering, &baseline, &self.output, budget, state);
+        let hunt = Hunt::new(&stage, &self.steering, baseline, &self.output, budget, state);
         let done = hunt.run(&cases);
         let state = hunt.finish();
         if let Err(failure) = done {

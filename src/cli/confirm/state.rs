@@ -194,6 +194,12 @@ impl State {
         Ok(())
     }
 
+    /// More ordinary runs than before.
+    pub fn widen_baseline(&mut self, baseline: &Baseline) -> Result<(), Failure> {
+        let longest_ms = self.baseline.as_ref().map_or(0, |(_, longest_ms)| *longest_ms);
+        self.add_baseline(baseline.clone(), longest_ms)
+    }
+
     pub fn add_recording(&mut self) -> Result<(), Failure> {
         self.is_recorded = true;
         self.write(&Line::Recorded)

@@ -84,9 +84,9 @@ pub struct Confirm {
     #[arg(long, value_name = "COUNT")]
     runs: Option<usize>,
 
-    /// Runs at the same time [default: one for each two processors]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
-    jobs: Option<u32>,
+    /// Runs at the same time, for a program of which several may run beside each other
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: u32,
 
     /// Ordinary runs, to know how the program ends when nobody steers it
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
@@ -133,8 +133,7 @@ impl Confirm {
         let chosen = |index| self.shard.or(state.shard).is_none_or(|shard: Shard| shard.has(index));
         let cases: Vec<&Case> = (0..).zip(&cases).filter(|(index, _)| chosen(*index)).map(|(_, case)| case).collect();
         state.add_schedules(cases.iter().map(|case| case.candidates.len()).sum())?;
-        let jobs = self.jobs.map_or_else(default_jobs, |jobs| jobs as usize);
-        let budget = Budget { deadline, runs: self.runs, jobs };
+        let budget = Budget { deadline, runs: self.runs, jobs: self.jobs as usize };
         let hunt = Hunt::new(&stage, &self.steering, baseline, &self.output, budget, state);
         let done = hunt.run(&cases);
         let state = hunt.finish();
@@ -273,10 +272,6 @@ impl Confirm {
         );
         Failure { text, ..failure }
     }
-}
-
-fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(1, |count| (count.get() / 2).max(1))
 }
 
 /// A recording that leaves something out does not tell how often a thread comes to a place.

@@ -194,6 +194,18 @@ fn a_hunt_is_resumed_where_it_was() {
 }
 
 #[test]
+fn a_hunt_of_a_rebuilt_program_is_not_resumed() {
+    let home = Home::of_example("ledger", "buggy");
+    let one = home.avmon(&["confirm", "--runs", "1", "--", "./app"]);
+    assert!(last_line(&one).contains("not run"), "{one:?}");
+    build::compile(build::Variant::Instrumented, &root().join("examples/ledger/fixed.c"), &home.path("app"), &[])
+        .unwrap();
+    let resumed = home.avmon(&["confirm", "--resume", "--", "./app"]);
+    assert_eq!(resumed.code, Some(125), "{resumed:?}");
+    assert!(resumed.stderr.contains("was rebuilt since app was recorded"), "{resumed:?}");
+}
+
+#[test]
 fn nothing_is_written_but_the_results() {
     let home = Home::of_example("append", "buggy");
     assert_eq!(home.avmon(&["confirm", "--", "./app"]).code, Some(66));

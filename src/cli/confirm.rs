@@ -9,7 +9,7 @@ use super::launch::OptionFlags;
 use super::own_directory::{Kind, cannot};
 use super::predict::effort::Deadline;
 use super::stage::{Stage, SteeringFlags};
-use super::{recording, tell};
+use super::{recording, replay, tell};
 use crate::options::Options;
 use crate::replay::verdict::{Baseline, Looks, Verdict};
 use crate::report::finding::{Rung, Strength, Trial};
@@ -130,6 +130,10 @@ impl Confirm {
         let Cases { mut processes, cases } =
             Cases::of(&recording, &self.output, &settings.iter().copied(), &deadline, output)?;
 
+        // The recording may be older than the program: one that is given, or one of a hunt that goes on.
+        for candidate in cases.iter().flat_map(|case| &case.candidates) {
+            replay::check_build(&candidate.schedule, &stage.launch().path)?;
+        }
         let chosen = |index| self.shard.or(state.shard).is_none_or(|shard: Shard| shard.has(index));
         let cases: Vec<&Case> = (0..).zip(&cases).filter(|(index, _)| chosen(*index)).map(|(_, case)| case).collect();
         state.add_schedules(cases.iter().map(|case| case.candidates.len()).sum())?;

@@ -128,7 +128,7 @@ pub fn read(path: &Path) -> Result<Schedule, Failure> {
 }
 
 /// Other code has other places. What a script starts is for the library to look at.
-fn check_build(schedule: &Schedule, program: &Path) -> Result<(), Failure> {
+pub fn check_build(schedule: &Schedule, program: &Path) -> Result<(), Failure> {
     let expected = &schedule.program;
     let is_it = program.file_name().is_some_and(|name| name.to_string_lossy() == expected.name.as_str());
     let has_changed = || image::build_id(program).unwrap_or_default() != expected.build_id;

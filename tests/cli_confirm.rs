@@ -328,6 +328,8 @@ fn an_interruption_leaves_no_child() {
         let told = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(ended.status.code(), Some(130), "{told}");
         assert!(told.contains("interrupted"), "{told}");
+        let goes_on = told.contains("go on with 'avmon confirm --resume -- ./test.sh'");
+        assert_eq!(goes_on, arguments[0] == "confirm", "{told}");
         assert!(is_gone(&process), "{arguments:?}");
     }
 }

@@ -11,6 +11,7 @@ use super::predict::effort::Deadline;
 use super::stage::{Stage, SteeringFlags};
 use super::{recording, replay, tell};
 use crate::options::Options;
+use crate::replay::run;
 use crate::replay::verdict::{Baseline, Looks, Verdict};
 use crate::report::finding::{Rung, Strength, Trial};
 use cases::{Case, Cases};
@@ -120,16 +121,23 @@ impl Confirm {
         // The time of the whole command, not of one of its parts.
         let deadline = Deadline::after(self.time.map(Duration::from_secs));
         let mut stage = Stage::new(&self.program)?;
-        let mut state = self.state(&stage)?;
-        let (baseline, limit) = self.baseline(&mut stage, &mut state)?;
+        let state = self.state(&stage)?;
+        self.hunt(deadline, &mut stage, state).map_err(|failure| self.told_how_to_go_on(failure, &stage))
+    }
+
+    fn hunt(&self, deadline: Deadline, stage: &mut Stage, mut state: State) -> Result<ExitCode, Failure> {
+        let (baseline, limit) = self.baseline(stage, &mut state)?;
         stage.limit(limit);
-        let recording = self.recording(&stage, &mut state, &baseline)?;
+        let recording = self.recording(stage, &mut state, &baseline)?;
         let output =
             || if self.json { Box::new(io::sink()) as Box<dyn io::Write + Send> } else { Box::new(io::stdout()) };
         let settings: Vec<(&'static str, &str)> = self.flags.settings().collect();
         let Cases { mut processes, cases } =
             Cases::of(&recording, &self.output, &settings.iter().copied(), &deadline, output)?;
 
+        if run::interruption().is_some() {
+            return Err(Failure::new(ExitCode::Interrupted, "interrupted"));
+        }
         // The recording may be older than the program: one that is given, or one of a hunt that goes on.
         for candidate in cases.iter().flat_map(|case| &case.candidates) {
             replay::check_build(&candidate.schedule, &stage.launch().path)?;
@@ -138,16 +146,13 @@ impl Confirm {
         let cases: Vec<&Case> = (0..).zip(&cases).filter(|(index, _)| chosen(*index)).map(|(_, case)| case).collect();
         state.add_schedules(cases.iter().map(|case| case.candidates.len()).sum())?;
         let budget = Budget { deadline, runs: self.runs, jobs: self.jobs as usize };
-        let hunt = Hunt::new(&stage, &self.steering, baseline, &self.output, budget, state);
-        let done = hunt.run(&cases);
+        let hunt = Hunt::new(stage, &self.steering, baseline, &self.output, budget, state);
+        hunt.run(&cases)?;
         let state = hunt.finish();
-        if let Err(failure) = done {
-            return Err(self.told_how_to_go_on(failure, &stage));
-        }
 
         for case in cases {
             let tried = case.candidates.iter().filter_map(|candidate| state.tried.get(&candidate.number));
-            if let Some(trial) = self.trial(case, tried, &stage) {
+            if let Some(trial) = self.trial(case, tried, stage) {
                 processes[case.process].entries[case.entry].finding.prove(trial);
             }
         }

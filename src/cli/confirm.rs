@@ -13,7 +13,7 @@ use super::{recording, replay, tell};
 use crate::options::Options;
 use crate::replay::run;
 use crate::replay::verdict::{Baseline, Looks, Verdict};
-use crate::report::finding::{Rung, Strength, Trial};
+use crate::report::finding::{Finding, Rung, Strength, Trial};
 use cases::{Case, Cases};
 use clap::Args;
 use hunt::{Budget, Hunt};
@@ -128,7 +128,9 @@ impl Confirm {
     fn hunt(&self, deadline: Deadline, stage: &mut Stage, mut state: State) -> Result<ExitCode, Failure> {
         let (baseline, limit) = self.baseline(stage, &mut state)?;
         stage.limit(limit);
-        let recording = self.recording(stage, &mut state, &baseline)?;
+        let Some(recording) = self.recording(stage, &mut state, &baseline)? else {
+            return super::print(b"avmon: the program created no thread, so there is nothing to confirm\n");
+        };
         let output =
             || if self.json { Box::new(io::sink()) as Box<dyn io::Write + Send> } else { Box::new(io::stdout()) };
         let settings: Vec<(&'static str, &str)> = self.flags.settings().collect();
@@ -148,12 +150,17 @@ impl Confirm {
         let budget = Budget { deadline, runs: self.runs, jobs: self.jobs as usize };
         let hunt = Hunt::new(stage, &self.steering, baseline, &self.output, budget, state);
         hunt.run(&cases)?;
+        let over = hunt.over();
         let state = hunt.finish();
+        let has_nothing = processes.iter().all(|process| process.entries.is_empty());
+        let mut untried = String::new();
 
         for case in cases {
             let tried = case.candidates.iter().filter_map(|candidate| state.tried.get(&candidate.number));
             if let Some(trial) = self.trial(case, tried, stage) {
                 processes[case.process].entries[case.entry].finding.prove(trial);
+            } else if let Some(why) = over {
+                untried += &untried_line(&processes[case.process].entries[case.entry].finding, why);
             }
         }
         let mut is_proven = false;
@@ -169,7 +176,10 @@ impl Confirm {
                 super::print(&fs::read(&log).map_err(|error| cannot("read", &log, &error))?)?;
             }
         } else {
-            super::print(state.totals().text().as_bytes())?;
+            if has_nothing {
+                untried += "avmon: nothing was predicted from this run\n";
+            }
+            super::print((untried + &state.totals().text()).as_bytes())?;
         }
         recording::exit_code(is_proven, self.flags.settings())
     }
@@ -214,11 +224,11 @@ impl Confirm {
         Ok((baseline, self.timeout.map_or(Duration::from_millis(longest_ms) * SLOWER + AT_LEAST, Duration::from_secs)))
     }
 
-    /// The recording from which is predicted.
-    fn recording(&self, stage: &Stage, state: &mut State, baseline: &Baseline) -> Result<PathBuf, Failure> {
+    /// The recording from which is predicted. None if there is nothing in it.
+    fn recording(&self, stage: &Stage, state: &mut State, baseline: &Baseline) -> Result<Option<PathBuf>, Failure> {
         let directory = self.output.join(TRACE);
         if state.is_recorded {
-            return Ok(directory);
+            return Ok(Some(directory));
         }
         if directory.exists() {
             // Only the begin of a recording, which was interrupted.
@@ -234,11 +244,11 @@ impl Confirm {
                 tell("warning", &format!("the recorded run failed as no ordinary one did: {failure}"));
             }
             if recording::processes(&directory).is_empty() {
-                return Err(Failure::internal("nothing was recorded, since the program created no thread"));
+                return Ok(None);
             }
         }
         state.add_recording()?;
-        Ok(directory)
+        Ok(Some(directory))
     }
 
     /// The best that is known of a finding.
@@ -280,6 +290,14 @@ impl Confirm {
             stage.launch().line()
         );
         Failure { text, ..failure }
+    }
+}
+
+/// Of a strong finding only: the weak ones are not even shown, if nobody asks.
+fn untried_line(finding: &Finding, why: &str) -> String {
+    match finding.strength {
+        Strength::Strong => format!("avmon: not tried, since {why}: {}\n", finding.sentence),
+        _ => String::new(),
     }
 }
 

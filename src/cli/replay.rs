@@ -121,8 +121,11 @@ impl Replay {
 
 /// Reads a schedule.
 pub fn read(path: &Path) -> Result<Schedule, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| {
+    let bytes = fs::read(path).map_err(|error| {
         Failure::internal(format!("cannot read {}: {error}; 'avmon confirm' makes schedules", path.display()))
+    })?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::internal(format!("{} is not a schedule; 'avmon confirm' makes schedules", path.display()))
     })?;
     text.parse().map_err(|error| Failure::internal(format!("{}: {error}", path.display())))
 }

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Effects, Style};
 
-use crate::report::finding::{Analysis, Finding, Frame, Lock, LockMode, Operation, Strength, Thread, Trial, Variable};
+use crate::report::finding::{
+    Analysis, Finding, Frame, Lock, LockMode, Operation, Rung, Strength, Thread, Trial, Variable,
+};
 
 const SEPARATOR: &str = "==================";
 
@@ -86,7 +88,8 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
         let found_by: Vec<&str> = finding.found_by.iter().copied().map(Analysis::name).collect();
         line(&format!("  Conflict {}, found by {}: {}", pattern.name(), found_by.join(", "), pattern.meaning()));
     }
-    if let Some(data) = finding.data {
+    // Once it has happened, nobody asks what could be.
+    if let Some(data) = finding.data.filter(|_| finding.rung < Rung::Confirmed) {
         line(&format!("  Lock level only: {}", data.meaning()));
     }
     if let Some(trial) = &finding.trial {
@@ -280,7 +283,7 @@ fn counted(number: usize, noun: &str) -> String {
 mod tests {
     use super::*;
     use crate::replay::verdict::Verdict;
-    use crate::report::finding::{Data, Rung, samples};
+    use crate::report::finding::{Data, samples};
 
     fn lines(finding: &Finding) -> Vec<String> {
         report(finding, 7, &Look::default()).lines().map(str::to_owned).collect()

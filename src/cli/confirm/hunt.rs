@@ -138,6 +138,11 @@ impl<'a> Hunt<'a> {
         Ok(())
     }
 
+    /// Why there may be no more runs.
+    pub fn over(&self) -> Option<&'static str> {
+        self.budget.over(self.begun.load(Ordering::Relaxed))
+    }
+
     /// Takes a run from the budget, if there is one left.
     fn may_run(&self) -> bool {
         self.budget.over(self.begun.fetch_add(1, Ordering::Relaxed)).is_none()
@@ -188,7 +193,7 @@ impl<'a> Hunt<'a> {
                 break;
             }
         }
-        let over = self.budget.over(self.begun.load(Ordering::Relaxed));
+        let over = self.over();
         let failure = &once.judged.judgement.detail;
         let not_failing = |detail: String| {
             let verdict = if candidate.was_observed { Verdict::AlreadyObserved } else { Verdict::Confirmed };

@@ -127,11 +127,10 @@ impl Stage {
     /// Drives the program through a schedule, and reads what the gate told.
     pub fn steer(&self, schedule: &Schedule, flags: &SteeringFlags) -> Result<(Ended, Vec<Entry>), Failure> {
         let steering = self.steering(schedule, flags, flags.step_timeout)?;
-        let is_stuck = || steering.entries().iter().any(|entry| matches!(entry, Entry::Deadlock { .. }));
-        let ended = self.run_until(steering.launch.command(), false, &is_stuck)?;
-        let entries = steering.entries();
-        steering.clean();
-        Ok((ended, entries))
+        let ended = self.run_until(steering.launch.command(), false, &|| is_stuck(&entries(&steering.journal)))?;
+        let told = entries(&steering.journal);
+        [&steering.text, &steering.journal].into_iter().for_each(|path| forget(path));
+        Ok((ended, told))
     }
 
     /// What makes the program follow a schedule.
@@ -149,13 +148,22 @@ impl Stage {
         Ok(Steering { launch, text, journal })
     }
 
-    /// Lets the threads take turns by chance.
-    pub fn chance(&self, chance: Chance) -> Result<Ended, Failure> {
+    /// Lets the threads take turns by chance, in all processes, and reads what their gates told.
+    pub fn chance(&self, chance: Chance) -> Result<(Ended, Vec<Entry>), Failure> {
+        let number = self.runs.fetch_add(1, Ordering::Relaxed);
+        let journal = self.home.path().join(format!("{number}.journal")).display().to_string();
+        let journals =
+            || (0..).map(|process| PathBuf::from(format!("{journal}.{process}"))).take_while(|it| it.exists());
+        let entries = || journals().flat_map(|journal| entries(&journal)).collect::<Vec<Entry>>();
         let mut launch = self.launch.clone();
+        launch.set("replay_journal", &journal)?;
         launch.set("chaos_seed", &chance.seed.to_string())?;
         launch.set("chaos_changes", &chance.changes.to_string())?;
         launch.set("chaos_length", &chance.length.to_string())?;
-        self.run_until(launch.command(), false, &|| false)
+        let ended = self.run_until(launch.command(), false, &|| is_stuck(&entries()))?;
+        let told = entries();
+        journals().collect::<Vec<PathBuf>>().iter().for_each(|journal| forget(journal));
+        Ok((ended, told))
     }
 
     fn run_until(
@@ -180,20 +188,20 @@ pub struct Steering {
     journal: PathBuf,
 }
 
-impl Steering {
-    /// What the gate told so far. A program that was killed may have left half a line.
-    fn entries(&self) -> Vec<Entry> {
-        let journal = fs::read_to_string(&self.journal).unwrap_or_default();
-        journal.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
+/// What a gate told so far. A program that was killed may have left half a line.
+fn entries(journal: &Path) -> Vec<Entry> {
+    let journal = fs::read_to_string(journal).unwrap_or_default();
+    journal.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
 
-    /// A long hunt would fill the disk.
-    fn clean(&self) {
-        for path in [&self.text, &self.journal] {
-            // What stays goes away with the directory.
-            let _ = fs::remove_file(path);
-        }
-    }
+fn is_stuck(told: &[Entry]) -> bool {
+    told.iter().any(|entry| matches!(entry, Entry::Deadlock { .. }))
+}
+
+/// A long hunt would fill the disk.
+fn forget(path: &Path) {
+    // What stays goes away with the directory.
+    let _ = fs::remove_file(path);
 }
 
 /// A program may change its directory.

@@ -96,6 +96,27 @@ fn hunt_buggy(example: &str) -> Option<String> {
     if fails == 10 { None } else { told(&format!("replayed, it fails in {fails} of 10 runs: {}", replayed.stdout)) }
 }
 
+/// The arguments of the command that a report prints.
+fn printed_command(stdout: &str) -> Vec<&str> {
+    let command = stdout.lines().find_map(|line| line.trim().strip_prefix("To run it again: avmon ")).unwrap();
+    command.split(' ').collect()
+}
+
+#[test]
+fn the_printed_command_says_what_the_report_says() {
+    let home = Home::of_example("bank", "buggy");
+    let hunted = home.avmon(&["confirm", "--", "./app"]);
+    assert!(hunted.stdout.contains("Tried, failing: "), "{hunted:?}");
+    let command = printed_command(&hunted.stdout);
+    let again = home.avmon(&command);
+    assert!(again.stderr.contains("avmon: failing: "), "{again:?}");
+    std::fs::rename(home.path(command[1]), home.path("it.schedule")).unwrap();
+    let elsewhere = home.avmon(&["replay", "--times", "2", "it.schedule", "--", "./app"]);
+    assert_eq!(elsewhere.code, Some(66), "{elsewhere:?}");
+    assert!(elsewhere.stderr.contains("give --baseline\n  it ended with exit code "), "{elsewhere:?}");
+    assert!(elsewhere.stderr.ends_with("2 runs: 2 reached the violating order\n"), "{elsewhere:?}");
+}
+
 #[test]
 fn every_buggy_example_fails_in_ten_of_ten_runs() {
     let wrong: Vec<String> = examples().iter().filter_map(|example| hunt_buggy(example)).collect();
@@ -142,9 +163,9 @@ fn four_shards_are_the_whole() {
     assert_eq!(last_line(&merged), last_line(&whole));
     assert!(results(&whole.stdout).iter().any(|result| result.contains("failing")));
     assert_eq!(results(&merged.stdout), results(&whole.stdout));
-    let command = merged.stdout.lines().find_map(|line| line.trim().strip_prefix("To run it again: avmon ")).unwrap();
-    assert!(command.starts_with("replay part"), "{command}");
-    let again = home.avmon(&command.split(' ').collect::<Vec<_>>());
+    let command = printed_command(&merged.stdout);
+    assert!(command[1].starts_with("part"), "{command:?}");
+    let again = home.avmon(&command);
     assert_eq!(again.code, Some(66), "{again:?}");
     let some = home.avmon(&["merge", "part1", "part3"]);
     assert!(some.stderr.contains("2/4, 4/4 are missing"), "{some:?}");
@@ -185,6 +206,7 @@ fn a_hunt_is_resumed_where_it_was() {
     let home = Home::of_example("ledger", "buggy");
     let one = home.avmon(&["confirm", "--runs", "1", "--", "./app"]);
     assert!(last_line(&one).contains("not run"), "{one:?}");
+    assert!(one.stdout.contains("; it was not run more often, since all runs were used up"), "{one:?}");
     let rest = home.avmon(&["confirm", "--resume", "--", "./app"]);
     assert_eq!(rest.code, Some(66), "{rest:?}");
     assert!(failing(&home.findings("avmon.confirm")).len() > 1, "{rest:?}");
@@ -199,6 +221,18 @@ fn a_hunt_is_resumed_where_it_was() {
         2,
         &["the hunt in avmon.confirm is of './app'"],
     );
+}
+
+#[test]
+fn a_hunt_of_a_rebuilt_program_is_not_resumed() {
+    let home = Home::of_example("ledger", "buggy");
+    let one = home.avmon(&["confirm", "--runs", "1", "--", "./app"]);
+    assert!(last_line(&one).contains("not run"), "{one:?}");
+    build::compile(build::Variant::Instrumented, &root().join("examples/ledger/fixed.c"), &home.path("app"), &[])
+        .unwrap();
+    let resumed = home.avmon(&["confirm", "--resume", "--", "./app"]);
+    assert_eq!(resumed.code, Some(125), "{resumed:?}");
+    assert!(resumed.stderr.contains("was rebuilt since app was recorded"), "{resumed:?}");
 }
 
 #[test]
@@ -258,6 +292,9 @@ fn a_program_that_goes_by_the_clock_diverges_politely() {
     assert!(ending.stdout.contains("Tried, diverged: "), "{ending:?}");
     let pinned = home.avmon(&["confirm", "--show-weak", "--pin", "time", "--", "./app"]);
     assert!(!last_line(&pinned).contains(" 0 reached"), "{pinned:?}");
+    let command = printed_command(&pinned.stdout);
+    assert_eq!(command[..3], ["replay", "--pin", "time"], "{command:?}");
+    refuses(&mut home.command(&["confirm", "--resume", "--", "./app"]), 2, &["has time pinned"]);
 }
 
 #[test]
@@ -273,6 +310,7 @@ int main(void) { pthread_t thread; pthread_create(&thread, 0, work, 0); pthread_
     assert_eq!(ending.code, Some(0), "{ending:?}");
     let told = "the program fails by itself, in 3 of 3 ordinary runs (it was killed by signal 6 (SIGABRT))";
     assert!(ending.stderr.contains(told), "{ending:?}");
+    assert!(ending.stdout.contains("nothing was predicted from this run"), "{ending:?}");
     let chance = home.avmon(&["chaos", "--runs", "2", "--", "./app"]);
     assert_eq!((chance.code, chance.stdout.as_str()), (Some(0), "avmon: no failure in 2 runs\n"), "{chance:?}");
     assert!(chance.stderr.contains(told), "{chance:?}");
@@ -280,7 +318,9 @@ int main(void) { pthread_t thread; pthread_create(&thread, 0, work, 0); pthread_
 
 #[test]
 fn a_program_without_threads_has_nothing_to_confirm() {
-    refuses(&mut Home::new().command(&["confirm", "--", "true"]), 125, &["created no thread"]);
+    let ending = Home::new().avmon(&["confirm", "--", "true"]);
+    assert_eq!(ending.code, Some(0), "{ending:?}");
+    assert!(ending.stdout.contains("created no thread"), "{ending:?}");
 }
 
 /// Waits for a file that says something.
@@ -321,6 +361,8 @@ fn an_interruption_leaves_no_child() {
         let told = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert_eq!(ended.status.code(), Some(130), "{told}");
         assert!(told.contains("interrupted"), "{told}");
+        let goes_on = told.contains("go on with 'avmon confirm --resume -- ./test.sh'");
+        assert_eq!(goes_on, arguments[0] == "confirm", "{told}");
         assert!(is_gone(&process), "{arguments:?}");
     }
 }
@@ -355,9 +397,37 @@ int main(void) {
     }
     assert_eq!(ending.code, Some(66), "{ending:?}");
     assert!(ending.stdout.contains("it ended with exit code 3"), "{ending:?}");
-    let command = ending.stdout.lines().find_map(|line| line.strip_prefix("To run it again: avmon ")).unwrap();
-    let again = home.avmon(&command.split(' ').collect::<Vec<_>>());
+    let again = home.avmon(&printed_command(&ending.stdout));
     assert_eq!(again.code, Some(66), "{again:?}");
+}
+
+#[test]
+fn a_deadlock_by_chance_ends_the_run_and_is_told() {
+    let source = "
+#include <pthread.h>
+static pthread_mutex_t locks[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static void *work(void *number) {
+    int one = *(int *)number;
+    pthread_mutex_lock(&locks[one]);
+    pthread_mutex_lock(&locks[1 - one]);
+    pthread_mutex_unlock(&locks[1 - one]);
+    pthread_mutex_unlock(&locks[one]);
+    return 0;
+}
+int main(void) {
+    pthread_t threads[2];
+    int numbers[2] = {0, 1};
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, &numbers[i]);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return 0;
+}
+";
+    let home = Home::new();
+    compile(home.directory.path(), "app", source, &["-pthread"]);
+    let arguments = ["chaos", "--runs", "200", "--changes", "3", "--length", "10", "--timeout", "500", "--", "./app"];
+    let ending = home.avmon(&arguments);
+    assert_eq!(ending.code, Some(66), "{ending:?}");
+    assert!(ending.stdout.contains(": deadlock: T"), "{ending:?}");
 }
 
 const SCHEDULE: &str = "avmon schedule 1\nprogram true - 0\nmodule 0 true -\nplace 0 0+10 lock\nturn 0 0!first\n";
@@ -372,6 +442,8 @@ fn a_bad_schedule_is_told_with_its_line() {
     refuses(&mut replay("nonsense\n"), 125, &["it.schedule: line 1: no schedule"]);
     refuses(&mut replay("avmon schedule 9\n"), 125, &["another version"]);
     refuses(&mut replay(&format!("{SCHEDULE}turn 0 7\n")), 125, &["line 6: there is no place 7"]);
+    file(home.directory.path(), "binary", [0xff, 0xfe], 0o644);
+    refuses(&mut home.command(&["replay", "binary", "--", "true"]), 125, &["binary is not a schedule"]);
     refuses(&mut home.command(&["replay", "none.schedule", "--", "true"]), 125, &["none.schedule", "'avmon confirm'"]);
 }
 

@@ -6,7 +6,7 @@ use super::progress::Progress;
 use super::stage::{Chance, Stage};
 use super::tell;
 use crate::options::Options;
-use crate::replay::verdict::Looks;
+use crate::replay::verdict::{self, Looks};
 use clap::Args;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -62,16 +62,18 @@ impl Chaos {
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let mut stage = Stage::new(&self.program)?;
         stage.limit(Duration::from_secs(self.timeout));
-        let (baseline, _) = stage.baseline(self.baseline, self.ignore_output)?;
+        let (baseline, _) = stage.baseline(self.baseline, self.ignore_output, &[])?;
         for remark in baseline.remarks() {
             tell("warning", &remark);
         }
         let mut progress = Progress::new();
         for run in 0..self.runs {
             let seed = self.seed.saturating_add(run);
-            let ended = stage.chance(Chance { seed, changes: self.changes, length: self.length })?;
+            let (ended, journal) = stage.chance(Chance { seed, changes: self.changes, length: self.length })?;
             if let Some(failure) = baseline.failure_of(&Looks::from(&ended)) {
                 drop(progress);
+                let deadlock = verdict::told_deadlock(&journal).filter(|_| failure == verdict::Failure::Timeout);
+                let failure = deadlock.unwrap_or_else(|| failure.to_string());
                 let runs = counted(run + 1, "run");
                 let again = self.again(seed, &stage.launch().line());
                 super::print(

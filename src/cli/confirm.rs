@@ -9,10 +9,11 @@ use super::launch::OptionFlags;
 use super::own_directory::{Kind, cannot};
 use super::predict::effort::Deadline;
 use super::stage::{Stage, SteeringFlags};
-use super::{recording, tell};
+use super::{recording, replay, tell};
 use crate::options::Options;
+use crate::replay::run;
 use crate::replay::verdict::{Baseline, Looks, Verdict};
-use crate::report::finding::{Rung, Strength, Trial};
+use crate::report::finding::{Finding, Rung, Strength, Trial};
 use cases::{Case, Cases};
 use clap::Args;
 use hunt::{Budget, Hunt};
@@ -76,17 +77,17 @@ pub struct Confirm {
     #[arg(long, value_name = "NUMBER/COUNT")]
     shard: Option<Shard>,
 
-    /// Begin no new schedule after so many seconds
+    /// Begin no new steered run after so many seconds
     #[arg(long, value_name = "SECONDS")]
     time: Option<u64>,
 
-    /// Run at most so many schedules
+    /// Make at most so many steered runs
     #[arg(long, value_name = "COUNT")]
     runs: Option<usize>,
 
-    /// Runs at the same time [default: one for each two processors]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
-    jobs: Option<u32>,
+    /// Runs at the same time, for a program of which several may run beside each other
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    jobs: u32,
 
     /// Ordinary runs, to know how the program ends when nobody steers it
     #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
@@ -120,31 +121,46 @@ impl Confirm {
         // The time of the whole command, not of one of its parts.
         let deadline = Deadline::after(self.time.map(Duration::from_secs));
         let mut stage = Stage::new(&self.program)?;
-        let mut state = self.state(&stage)?;
-        let (baseline, limit) = self.baseline(&mut stage, &mut state)?;
+        let state = self.state(&stage)?;
+        self.hunt(deadline, &mut stage, state).map_err(|failure| self.told_how_to_go_on(failure, &stage))
+    }
+
+    fn hunt(&self, deadline: Deadline, stage: &mut Stage, mut state: State) -> Result<ExitCode, Failure> {
+        let (baseline, limit) = self.baseline(stage, &mut state)?;
         stage.limit(limit);
-        let recording = self.recording(&stage, &mut state, &baseline)?;
+        let Some(recording) = self.recording(stage, &mut state, &baseline)? else {
+            return super::print(b"avmon: the program created no thread, so there is nothing to confirm\n");
+        };
         let output =
             || if self.json { Box::new(io::sink()) as Box<dyn io::Write + Send> } else { Box::new(io::stdout()) };
         let settings: Vec<(&'static str, &str)> = self.flags.settings().collect();
-        let Cases { mut processes, cases } = Cases::of(&recording, &self.output, &settings.iter().copied(), output)?;
+        let Cases { mut processes, cases } =
+            Cases::of(&recording, &self.output, &settings.iter().copied(), &deadline, output)?;
 
+        if run::interruption().is_some() {
+            return Err(Failure::new(ExitCode::Interrupted, "interrupted"));
+        }
+        // The recording may be older than the program: one that is given, or one of a hunt that goes on.
+        for candidate in cases.iter().flat_map(|case| &case.candidates) {
+            replay::check_build(&candidate.schedule, &stage.launch().path)?;
+        }
         let chosen = |index| self.shard.or(state.shard).is_none_or(|shard: Shard| shard.has(index));
         let cases: Vec<&Case> = (0..).zip(&cases).filter(|(index, _)| chosen(*index)).map(|(_, case)| case).collect();
         state.add_schedules(cases.iter().map(|case| case.candidates.len()).sum())?;
-        let jobs = self.jobs.map_or_else(default_jobs, |jobs| jobs as usize);
-        let budget = Budget { deadline, runs: self.runs, jobs };
-        let hunt = Hunt::new(&stage, &self.steering, &baseline, &self.output, budget, state);
-        let done = hunt.run(&cases);
+        let budget = Budget { deadline, runs: self.runs, jobs: self.jobs as usize };
+        let hunt = Hunt::new(stage, &self.steering, baseline, &self.output, budget, state);
+        hunt.run(&cases)?;
+        let over = hunt.over();
         let state = hunt.finish();
-        if let Err(failure) = done {
-            return Err(self.told_how_to_go_on(failure, &stage));
-        }
+        let has_nothing = processes.iter().all(|process| process.entries.is_empty());
+        let mut untried = String::new();
 
         for case in cases {
             let tried = case.candidates.iter().filter_map(|candidate| state.tried.get(&candidate.number));
-            if let Some(trial) = self.trial(case, tried, &stage) {
+            if let Some(trial) = self.trial(case, tried, stage) {
                 processes[case.process].entries[case.entry].finding.prove(trial);
+            } else if let Some(why) = over {
+                untried += &untried_line(&processes[case.process].entries[case.entry].finding, why);
             }
         }
         let mut is_proven = false;
@@ -160,7 +176,10 @@ impl Confirm {
                 super::print(&fs::read(&log).map_err(|error| cannot("read", &log, &error))?)?;
             }
         } else {
-            super::print(state.totals().text().as_bytes())?;
+            if has_nothing {
+                untried += "avmon: nothing was predicted from this run\n";
+            }
+            super::print((untried + &state.totals().text()).as_bytes())?;
         }
         recording::exit_code(is_proven, self.flags.settings())
     }
@@ -170,7 +189,7 @@ impl Confirm {
         let line = stage.launch().line();
         if !self.resume {
             HUNT.make(&self.output)?;
-            return State::begin(&self.output, &line, self.shard);
+            return State::begin(&self.output, &line, self.shard, &self.steering.pin);
         }
         let state = State::read(&self.output)?;
         let usage = |text: String| Err(Failure::new(ExitCode::Usage, text));
@@ -179,6 +198,10 @@ impl Confirm {
         }
         if self.shard.is_some_and(|shard| state.shard != Some(shard)) {
             return usage(format!("the hunt in {} is of another shard; leave out --shard", self.output.display()));
+        }
+        if self.steering.pin != state.pin {
+            let pin = if state.pin.is_empty() { "nothing".to_owned() } else { state.pin.join(",") };
+            return usage(format!("the hunt in {} has {pin} pinned; give the same --pin", self.output.display()));
         }
         // They are written anew at the end.
         for log in logs(&self.output) {
@@ -191,7 +214,7 @@ impl Confirm {
     fn baseline(&self, stage: &mut Stage, state: &mut State) -> Result<(Baseline, Duration), Failure> {
         if state.baseline.is_none() {
             stage.limit(self.timeout.map_or(PATIENCE, Duration::from_secs));
-            let (baseline, longest) = stage.baseline(self.baseline, self.ignore_output)?;
+            let (baseline, longest) = stage.baseline(self.baseline, self.ignore_output, &self.steering.pin)?;
             state.add_baseline(baseline, longest.as_millis() as u64)?;
         }
         let (baseline, longest_ms) = state.baseline.clone().unwrap_or_default();
@@ -201,11 +224,11 @@ impl Confirm {
         Ok((baseline, self.timeout.map_or(Duration::from_millis(longest_ms) * SLOWER + AT_LEAST, Duration::from_secs)))
     }
 
-    /// The recording from which is predicted.
-    fn recording(&self, stage: &Stage, state: &mut State, baseline: &Baseline) -> Result<PathBuf, Failure> {
+    /// The recording from which is predicted. None if there is nothing in it.
+    fn recording(&self, stage: &Stage, state: &mut State, baseline: &Baseline) -> Result<Option<PathBuf>, Failure> {
         let directory = self.output.join(TRACE);
         if state.is_recorded {
-            return Ok(directory);
+            return Ok(Some(directory));
         }
         if directory.exists() {
             // Only the begin of a recording, which was interrupted.
@@ -221,11 +244,11 @@ impl Confirm {
                 tell("warning", &format!("the recorded run failed as no ordinary one did: {failure}"));
             }
             if recording::processes(&directory).is_empty() {
-                return Err(Failure::internal("nothing was recorded, since the program created no thread"));
+                return Ok(None);
             }
         }
         state.add_recording()?;
-        Ok(directory)
+        Ok(Some(directory))
     }
 
     /// The best that is known of a finding.
@@ -236,6 +259,7 @@ impl Confirm {
                 verdict: tried.judgement.verdict,
                 detail: tried.judgement.detail.clone(),
                 schedule: hunt::file(&self.output, tried.number).display().to_string(),
+                flags: self.steering.text(),
                 program,
                 switches: tried.switches,
                 runs: tried.runs,
@@ -245,6 +269,7 @@ impl Confirm {
                 verdict: Verdict::Infeasible,
                 detail,
                 schedule: String::new(),
+                flags: String::new(),
                 program,
                 switches: 0,
                 runs: 0,
@@ -259,13 +284,21 @@ impl Confirm {
         }
         let output =
             if self.output == Path::new(DIRECTORY) { String::new() } else { format!(" -o {}", self.output.display()) };
-        let text = format!("interrupted; go on with 'avmon confirm --resume{output} -- {}'", stage.launch().line());
+        let text = format!(
+            "interrupted; go on with 'avmon confirm --resume{output} {}-- {}'",
+            self.steering.text(),
+            stage.launch().line()
+        );
         Failure { text, ..failure }
     }
 }
 
-fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(1, |count| (count.get() / 2).max(1))
+/// Of a strong finding only: the weak ones are not even shown, if nobody asks.
+fn untried_line(finding: &Finding, why: &str) -> String {
+    match finding.strength {
+        Strength::Strong => format!("avmon: not tried, since {why}: {}\n", finding.sentence),
+        _ => String::new(),
+    }
 }
 
 /// A recording that leaves something out does not tell how often a thread comes to a place.

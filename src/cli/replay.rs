@@ -2,6 +2,7 @@
 
 mod debugger;
 
+use super::confirm::state::State;
 use super::exit::{ExitCode, Failure};
 use super::figures::counted;
 use super::stage::{Stage, SteeringFlags};
@@ -10,7 +11,7 @@ use crate::event::ThreadId;
 use crate::replay::journal::{Entry, Figures};
 use crate::replay::run::Ended;
 use crate::replay::schedule::{Place, Role, Schedule};
-use crate::replay::verdict::{self, Judgement, Looks};
+use crate::replay::verdict::{self, Baseline, Judgement, Looks, Verdict};
 use crate::report::image;
 use clap::Args;
 use serde_json::json;
@@ -25,7 +26,7 @@ const EXAMPLES: &str = "\
 Examples:
   avmon replay avmon.confirm/1.schedule -- ./app           as the report of 'avmon confirm' says
   avmon replay --times 10 avmon.confirm/1.schedule -- ./app
-  avmon replay --baseline 3 1.schedule -- ./app            also compare its output with that of ordinary runs
+  avmon replay --baseline 3 1.schedule -- ./app            compare it with ordinary runs of now
   avmon replay --gdb avmon.confirm/1.schedule -- ./app     stop in the debugger at the violating access
   avmon replay --pin time,random 1.schedule -- ./app       for a program that depends on them
   avmon replay --json 1.schedule -- ./app | jq .verdict
@@ -40,9 +41,9 @@ pub struct Replay {
     #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     times: u32,
 
-    /// Ordinary runs first, to tell whether the output is an ordinary one
-    #[arg(long, value_name = "COUNT", default_value_t = 0)]
-    baseline: u32,
+    /// Ordinary runs first, to tell what a failure is [default: those of the hunt that made the schedule]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    baseline: Option<u32>,
 
     /// Kill the program after so many seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
@@ -77,7 +78,7 @@ impl Replay {
             return debugger::start(&stage, &schedule, &self.steering);
         }
         stage.limit(Duration::from_secs(self.timeout));
-        let (baseline, _) = stage.baseline(self.baseline, false)?;
+        let baseline = self.baseline(&stage)?;
         for remark in baseline.remarks() {
             tell("warning", &remark);
         }
@@ -91,32 +92,46 @@ impl Replay {
             if self.json {
                 super::print(line(run, &schedule, &judgement, &ended, &journal).as_bytes())?;
             } else {
-                say(&text(&schedule, &judgement, &journal));
+                say(&text(&schedule, &judgement, &journal, &baseline));
             }
             judged.push(judgement);
         }
-        let count = |wanted: fn(verdict::Verdict) -> bool| judged.iter().filter(|it| wanted(it.verdict)).count();
-        let (reached, failed) = (count(verdict::Verdict::is_reached), count(verdict::Verdict::is_failure));
+        let count = |wanted: fn(Verdict) -> bool| judged.iter().filter(|it| wanted(it.verdict)).count();
+        let (reached, failed) = (count(Verdict::is_reached), count(Verdict::is_failure));
         if self.times > 1 && !self.json {
-            say(&format!(
-                "avmon: {}: {reached} reached the violating order, {failed} failed\n",
-                counted(self.times, "run")
-            ));
+            let failed = if baseline.is_empty() { String::new() } else { format!(", {failed} failed") };
+            say(&format!("avmon: {}: {reached} reached the violating order{failed}\n", counted(self.times, "run")));
         }
         Ok(if reached > 0 { ExitCode::Findings } else { ExitCode::NotReached })
+    }
+
+    /// How the program runs by itself, as far as somebody looked.
+    fn baseline(&self, stage: &Stage) -> Result<Baseline, Failure> {
+        if let Some(runs) = self.baseline {
+            return Ok(stage.baseline(runs, false, &self.steering.pin)?.0);
+        }
+        // A schedule may lie anywhere. The runs of another command line, or with other things pinned, tell nothing of this one's.
+        let hunt = self.schedule.parent().and_then(|directory| State::read(directory).ok());
+        let baseline = hunt
+            .filter(|hunt| hunt.program == stage.launch().line() && hunt.pin == self.steering.pin)
+            .and_then(|hunt| hunt.baseline);
+        Ok(baseline.map(|(baseline, _)| baseline).unwrap_or_default())
     }
 }
 
 /// Reads a schedule.
 pub fn read(path: &Path) -> Result<Schedule, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| {
+    let bytes = fs::read(path).map_err(|error| {
         Failure::internal(format!("cannot read {}: {error}; 'avmon confirm' makes schedules", path.display()))
+    })?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        Failure::internal(format!("{} is not a schedule; 'avmon confirm' makes schedules", path.display()))
     })?;
     text.parse().map_err(|error| Failure::internal(format!("{}: {error}", path.display())))
 }
 
 /// Other code has other places. What a script starts is for the library to look at.
-fn check_build(schedule: &Schedule, program: &Path) -> Result<(), Failure> {
+pub fn check_build(schedule: &Schedule, program: &Path) -> Result<(), Failure> {
     let expected = &schedule.program;
     let is_it = program.file_name().is_some_and(|name| name.to_string_lossy() == expected.name.as_str());
     let has_changed = || image::build_id(program).unwrap_or_default() != expected.build_id;
@@ -139,9 +154,15 @@ fn steps(schedule: &Schedule) -> String {
     text
 }
 
-fn text(schedule: &Schedule, judgement: &Judgement, journal: &[Entry]) -> String {
+fn text(schedule: &Schedule, judgement: &Judgement, journal: &[Entry], baseline: &Baseline) -> String {
     let Judgement { verdict, detail } = judgement;
-    let mut text = format!("avmon: {}: {}\n", verdict.name(), verdict.meaning());
+    let meaning = match verdict {
+        Verdict::Confirmed if baseline.is_empty() => {
+            "the steps ran in the violating order; to know whether that is a failure, give --baseline"
+        }
+        _ => verdict.meaning(),
+    };
+    let mut text = format!("avmon: {}: {meaning}\n", verdict.name());
     if !detail.is_empty() {
         let _ = writeln!(text, "  {detail}");
     }

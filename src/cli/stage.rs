@@ -10,6 +10,7 @@ use crate::runtime::steering::Pins;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
@@ -18,12 +19,29 @@ use tempfile::TempDir;
 #[derive(clap::Args, Clone, Debug)]
 pub struct SteeringFlags {
     /// How long all threads wait for the one whose turn it is, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "MS", default_value_t = STEP_TIMEOUT, value_parser = clap::value_parser!(u32).range(1..))]
     step_timeout: u32,
 
     /// What is to be the same in every run, if the program depends on it
     #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = clap::builder::PossibleValuesParser::new(Pins::NAMES.map(|(name, _)| name)))]
-    pin: Vec<String>,
+    pub pin: Vec<String>,
+}
+
+/// How long the threads wait if nothing else is said, in milliseconds.
+const STEP_TIMEOUT: u32 = 1000;
+
+impl SteeringFlags {
+    /// As they were given, with a space behind each, for a command that does the same.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if self.step_timeout != STEP_TIMEOUT {
+            text += &format!("--step-timeout {} ", self.step_timeout);
+        }
+        if !self.pin.is_empty() {
+            text += &format!("--pin {} ", self.pin.join(","));
+        }
+        text
+    }
 }
 
 /// What chance decides.
@@ -81,13 +99,16 @@ impl Stage {
         &self.launch
     }
 
-    /// How the program runs when nobody looks.
-    pub fn baseline(&self, runs: u32, ignores_output: bool) -> Result<(Baseline, Duration), Failure> {
+    /// How the program runs when nobody steers it. What is pinned in steered runs is so in these, or their output could not be compared.
+    pub fn baseline(&self, runs: u32, ignores_output: bool, pin: &[String]) -> Result<(Baseline, Duration), Failure> {
+        let mut launch = self.launch.clone();
+        launch.set("replay_pin", &pin.join("+"))?;
         let mut baseline = Baseline { runs: Vec::new(), ignores_output };
         let mut longest = Duration::ZERO;
         for _ in 0..runs {
+            let command = if pin.is_empty() { launch.plain_command() } else { launch.command() };
             // Output that depends on addresses must be seen to differ.
-            let ended = self.run(&self.launch, true)?;
+            let ended = self.run_until(command, true, &|| false)?;
             longest = longest.max(ended.duration);
             baseline.runs.push(Looks::from(&ended));
         }
@@ -100,17 +121,16 @@ impl Stage {
         launch.set("replay_pin", &flags.pin.join("+"))?;
         launch.set("trace_all", "1")?;
         launch.set("trace_path", &absolute(directory)?.to_string_lossy())?;
-        self.run(&launch, false)
+        self.run_until(launch.command(), false, &|| false)
     }
 
     /// Drives the program through a schedule, and reads what the gate told.
     pub fn steer(&self, schedule: &Schedule, flags: &SteeringFlags) -> Result<(Ended, Vec<Entry>), Failure> {
         let steering = self.steering(schedule, flags, flags.step_timeout)?;
-        let is_stuck = || steering.entries().iter().any(|entry| matches!(entry, Entry::Deadlock { .. }));
-        let ended = self.run_until(&steering.launch, false, &is_stuck)?;
-        let entries = steering.entries();
-        steering.clean();
-        Ok((ended, entries))
+        let ended = self.run_until(steering.launch.command(), false, &|| is_stuck(&entries(&steering.journal)))?;
+        let told = entries(&steering.journal);
+        [&steering.text, &steering.journal].into_iter().for_each(|path| forget(path));
+        Ok((ended, told))
     }
 
     /// What makes the program follow a schedule.
@@ -128,24 +148,33 @@ impl Stage {
         Ok(Steering { launch, text, journal })
     }
 
-    /// Lets the threads take turns by chance.
-    pub fn chance(&self, chance: Chance) -> Result<Ended, Failure> {
+    /// Lets the threads take turns by chance, in all processes, and reads what their gates told.
+    pub fn chance(&self, chance: Chance) -> Result<(Ended, Vec<Entry>), Failure> {
+        let number = self.runs.fetch_add(1, Ordering::Relaxed);
+        let journal = self.home.path().join(format!("{number}.journal")).display().to_string();
+        let journals =
+            || (0..).map(|process| PathBuf::from(format!("{journal}.{process}"))).take_while(|it| it.exists());
+        let entries = || journals().flat_map(|journal| entries(&journal)).collect::<Vec<Entry>>();
         let mut launch = self.launch.clone();
+        launch.set("replay_journal", &journal)?;
         launch.set("chaos_seed", &chance.seed.to_string())?;
         launch.set("chaos_changes", &chance.changes.to_string())?;
         launch.set("chaos_length", &chance.length.to_string())?;
-        self.run(&launch, false)
+        let ended = self.run_until(launch.command(), false, &|| is_stuck(&entries()))?;
+        let told = entries();
+        journals().collect::<Vec<PathBuf>>().iter().for_each(|journal| forget(journal));
+        Ok((ended, told))
     }
 
-    fn run(&self, launch: &Launch, is_plain: bool) -> Result<Ended, Failure> {
-        self.run_until(launch, is_plain, &|| false)
-    }
-
-    fn run_until(&self, launch: &Launch, is_plain: bool, is_stuck: &dyn Fn() -> bool) -> Result<Ended, Failure> {
-        let command = if is_plain { launch.plain_command() } else { launch.command() };
-        let manner = Manner { limit: self.limit, shows_output: self.shows_output, random_addresses: is_plain };
+    fn run_until(
+        &self,
+        command: Command,
+        random_addresses: bool,
+        is_stuck: &dyn Fn() -> bool,
+    ) -> Result<Ended, Failure> {
+        let manner = Manner { limit: self.limit, shows_output: self.shows_output, random_addresses };
         run::run(command, manner, is_stuck).map_err(|unfinished| match unfinished {
-            Unfinished::CannotStart(error) => launch.failure(&error),
+            Unfinished::CannotStart(error) => self.launch.failure(&error),
             Unfinished::Interrupted => Failure::new(ExitCode::Interrupted, "interrupted"),
             Unfinished::Failed(error) => Failure::internal(format!("cannot follow the program: {error}")),
         })
@@ -159,20 +188,20 @@ pub struct Steering {
     journal: PathBuf,
 }
 
-impl Steering {
-    /// What the gate told so far. A program that was killed may have left half a line.
-    fn entries(&self) -> Vec<Entry> {
-        let journal = fs::read_to_string(&self.journal).unwrap_or_default();
-        journal.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
+/// What a gate told so far. A program that was killed may have left half a line.
+fn entries(journal: &Path) -> Vec<Entry> {
+    let journal = fs::read_to_string(journal).unwrap_or_default();
+    journal.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
 
-    /// A long hunt would fill the disk.
-    fn clean(&self) {
-        for path in [&self.text, &self.journal] {
-            // What stays goes away with the directory.
-            let _ = fs::remove_file(path);
-        }
-    }
+fn is_stuck(told: &[Entry]) -> bool {
+    told.iter().any(|entry| matches!(entry, Entry::Deadlock { .. }))
+}
+
+/// A long hunt would fill the disk.
+fn forget(path: &Path) {
+    // What stays goes away with the directory.
+    let _ = fs::remove_file(path);
 }
 
 /// A program may change its directory.

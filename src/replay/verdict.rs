@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Entry, Found, Waiting, Why};
-use super::run::{Ended, Exit};
+use super::run::{Ended, Exit, Written};
 use super::schedule::{Place, Role, Schedule, Step};
 use crate::event::ThreadId;
 
@@ -73,8 +73,18 @@ pub enum Failure {
     Code(i32),
     /// A line on stderr.
     Message(String),
-    /// Its output is none of those that it has otherwise.
-    Output,
+    /// Its output is none of those that it has otherwise; a line that is new, if there is one.
+    Output(Option<String>),
+}
+
+impl From<Exit> for Failure {
+    fn from(exit: Exit) -> Failure {
+        match exit {
+            Exit::Timeout => Failure::Timeout,
+            Exit::Signal(signal) => Failure::Signal(signal),
+            Exit::Code(code) => Failure::Code(code),
+        }
+    }
 }
 
 impl fmt::Display for Failure {
@@ -84,7 +94,8 @@ impl fmt::Display for Failure {
             Failure::Signal(signal) => write!(f, "it was killed by {}", signal_name(*signal)),
             Failure::Code(code) => write!(f, "it ended with exit code {code}"),
             Failure::Message(line) => write!(f, "it said: {line}"),
-            Failure::Output => write!(f, "its output differs from that of every ordinary run"),
+            Failure::Output(None) => write!(f, "its output differs from that of every ordinary run"),
+            Failure::Output(Some(line)) => write!(f, "its output has a line that no ordinary run has: {line}"),
         }
     }
 }
@@ -129,6 +140,22 @@ pub struct Looks {
     /// Of what it wrote.
     pub stdout: u64,
     pub stderr: u64,
+    /// The lines of both, if there are few: to tell which is new.
+    #[serde(default)]
+    pub lines: [Option<Vec<String>>; 2],
+}
+
+/// Lines of an output that are kept for people, ...
+const MOST_LINES: usize = 100;
+/// ... and characters of each.
+const LONGEST_LINE: usize = 200;
+
+/// The lines of an output, if there are few.
+fn lines(written: &Written) -> Option<Vec<String>> {
+    let text = String::from_utf8_lossy(&written.kept);
+    let visible = |line: &str| line.chars().filter(|c| !c.is_control()).take(LONGEST_LINE).collect();
+    let lines: Vec<String> = text.lines().take(MOST_LINES + 1).map(visible).collect();
+    (written.more == 0 && lines.len() <= MOST_LINES).then_some(lines)
 }
 
 impl From<&Ended> for Looks {
@@ -140,6 +167,7 @@ impl From<&Ended> for Looks {
             message: errors.lines().find(is_message).map(|line| line.trim().to_owned()),
             stdout: ended.stdout.digest(),
             stderr: ended.stderr.digest(),
+            lines: [lines(&ended.stdout), lines(&ended.stderr)],
         }
     }
 }
@@ -154,15 +182,17 @@ pub struct Baseline {
 }
 
 impl Baseline {
+    /// Whether nothing is known of ordinary runs.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
     /// How a run failed as no run of the baseline did. A program that always fails, and once does not, did not fail.
     #[must_use]
     pub fn failure_of(&self, looks: &Looks) -> Option<Failure> {
-        let is_new = |exit| !self.runs.iter().any(|run| run.exit == exit);
-        match looks.exit {
-            Exit::Timeout if is_new(Exit::Timeout) => return Some(Failure::Timeout),
-            Exit::Signal(signal) if is_new(looks.exit) => return Some(Failure::Signal(signal)),
-            Exit::Code(code) if code != 0 && is_new(looks.exit) => return Some(Failure::Code(code)),
-            _ => {}
+        if looks.exit != Exit::Code(0) && !self.runs.iter().any(|run| run.exit == looks.exit) {
+            return Some(looks.exit.into());
         }
         // The rest of such a line may hold addresses and numbers.
         if let Some(message) = looks.message.as_ref().filter(|_| self.runs.iter().all(|run| run.message.is_none())) {
@@ -172,7 +202,16 @@ impl Baseline {
             self.steady(of).is_some_and(|usual| of(looks) != usual)
                 && self.runs.iter().any(|run| run.exit == looks.exit)
         };
-        (differs(|run| run.stdout) || differs(|run| run.stderr)).then_some(Failure::Output)
+        let outputs = [differs(|run| run.stdout), differs(|run| run.stderr)];
+        let output = outputs.iter().position(|differs| *differs)?;
+        Some(Failure::Output(self.new_line(looks, output)))
+    }
+
+    /// The first line that no run has, if all lines are known.
+    fn new_line(&self, looks: &Looks, output: usize) -> Option<String> {
+        let known: Vec<&Vec<String>> = self.runs.iter().map(|run| run.lines[output].as_ref()).collect::<Option<_>>()?;
+        let is_new = |line: &&String| !known.iter().any(|lines| lines.contains(line));
+        looks.lines[output].iter().flatten().find(is_new).cloned()
     }
 
     /// What all runs have, if they agree.
@@ -219,6 +258,10 @@ pub fn judge(
     }
     if reached.is_violation(schedule.has(Role::CulpritToo)) {
         return match failure {
+            // Nobody knows whether it always ends so.
+            failure if baseline.is_empty() => {
+                judgement(Verdict::Confirmed, failure.unwrap_or_else(|| looks.exit.into()).to_string())
+            }
             Some(failure) => judgement(Verdict::Failing, failure.to_string()),
             None if was_observed => judgement(Verdict::AlreadyObserved, String::new()),
             None => judgement(Verdict::Confirmed, String::new()),
@@ -367,6 +410,12 @@ fn obstacle(entry: &Entry, schedule: &Schedule) -> Option<(Verdict, String)> {
     }
 }
 
+/// Who waits in a deadlock, if the gate told one.
+#[must_use]
+pub fn told_deadlock(journal: &[Entry]) -> Option<String> {
+    deadlock(journal).map(|threads| format!("deadlock: {}", waiting(threads)))
+}
+
 fn deadlock(journal: &[Entry]) -> Option<&[Waiting]> {
     journal.iter().find_map(|entry| match entry {
         Entry::Deadlock { threads } => Some(&threads[..]),
@@ -414,7 +463,7 @@ turn 1 1 0!second
     }
 
     fn looks(exit: Exit) -> Looks {
-        Looks { exit, message: None, stdout: 1, stderr: 2 }
+        Looks { exit, message: None, stdout: 1, stderr: 2, lines: [None, None] }
     }
 
     const PASSED: Exit = Exit::Code(0);
@@ -472,9 +521,21 @@ turn 1 1 0!second
         let other = Looks { stdout: 9, ..looks(PASSED) };
         assert_eq!(baseline.failure_of(&other), None);
         assert_eq!(baseline.remarks(), ["stdout differs from run to run, so what it says does not count"]);
-        assert_eq!(baseline.failure_of(&Looks { stderr: 9, ..other.clone() }), Some(Failure::Output));
+        assert_eq!(baseline.failure_of(&Looks { stderr: 9, ..other.clone() }), Some(Failure::Output(None)));
         let ignoring = Baseline { ignores_output: true, ..self::baseline() };
         assert_eq!((ignoring.failure_of(&other), ignoring.remarks().len()), (None, 0));
+    }
+
+    #[test]
+    fn the_line_that_no_ordinary_run_has_is_told() {
+        let saying = |stdout, lines: &[&str]| {
+            let lines = lines.iter().map(|line| (*line).to_owned()).collect();
+            Looks { stdout, lines: [Some(lines), None], ..looks(PASSED) }
+        };
+        let baseline = Baseline { runs: vec![saying(1, &["begin", "total 2"]); 3], ignores_output: false };
+        let told = baseline.failure_of(&saying(5, &["total 1", "begin"])).unwrap().to_string();
+        assert_eq!(told, "its output has a line that no ordinary run has: total 1");
+        assert_eq!(baseline.failure_of(&saying(5, &["begin"])), Some(Failure::Output(None)));
     }
 
     #[test]
@@ -483,6 +544,14 @@ turn 1 1 0!second
         assert_eq!(none.failure_of(&looks(PASSED)), None);
         assert_eq!(none.failure_of(&looks(Exit::Code(1))), Some(Failure::Code(1)));
         assert!(none.remarks().is_empty());
+    }
+
+    #[test]
+    fn without_a_baseline_nobody_knows_what_a_failure_is() {
+        let judged = |exit| judge(&schedule(), &reached(), &looks(exit), &Baseline::default(), false);
+        for (exit, detail) in [(PASSED, "it ended with exit code 0"), (Exit::Code(3), "it ended with exit code 3")] {
+            assert_eq!(judged(exit), Judgement { verdict: Verdict::Confirmed, detail: detail.into() });
+        }
     }
 
     #[test]

@@ -243,6 +243,9 @@ pub struct Trial {
     pub detail: String,
     /// File of the schedule; empty if none could be made.
     pub schedule: String,
+    /// How the program was steered: flags of 'avmon replay', with a space behind each.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub flags: String,
     /// The program's command line, quoted for a shell.
     pub program: String,
     /// How often another thread goes on than the one before.
@@ -257,7 +260,7 @@ impl Trial {
     /// What does it again.
     #[must_use]
     pub fn command(&self) -> String {
-        format!("avmon replay {} -- {}", self.schedule, self.program)
+        format!("avmon replay {}{} -- {}", self.flags, self.schedule, self.program)
     }
 }
 

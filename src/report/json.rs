@@ -301,6 +301,7 @@ const TRIAL: Shape = Shape {
         field("verdict", Type::OneOf(Verdict::NAMES), "what the best of the tried schedules proves"),
         field("detail", Type::Text, "how the program failed, or why the violation was not reached; may be empty"),
         field("schedule", Type::Text, "file of that schedule; empty if none could be made"),
+        maybe("flags", Type::Text, "how the program was steered: flags of 'avmon replay', if any were given"),
         field("program", Type::Text, "the program's command line, quoted for a shell"),
         field("switches", Type::Number, "how often another thread goes on than the one before"),
         field("runs", Type::Number, "runs of that schedule"),

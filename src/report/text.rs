@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Effects, Style};
 
-use crate::report::finding::{Analysis, Finding, Frame, Lock, LockMode, Operation, Strength, Thread, Trial, Variable};
+use crate::report::finding::{
+    Analysis, Finding, Frame, Lock, LockMode, Operation, Rung, Strength, Thread, Trial, Variable,
+};
 
 const SEPARATOR: &str = "==================";
 
@@ -86,7 +88,8 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
         let found_by: Vec<&str> = finding.found_by.iter().copied().map(Analysis::name).collect();
         line(&format!("  Conflict {}, found by {}: {}", pattern.name(), found_by.join(", "), pattern.meaning()));
     }
-    if let Some(data) = finding.data {
+    // Once it has happened, nobody asks what could be.
+    if let Some(data) = finding.data.filter(|_| finding.rung < Rung::Confirmed) {
         line(&format!("  Lock level only: {}", data.meaning()));
     }
     if let Some(trial) = &finding.trial {
@@ -280,7 +283,7 @@ fn counted(number: usize, noun: &str) -> String {
 mod tests {
     use super::*;
     use crate::replay::verdict::Verdict;
-    use crate::report::finding::{Data, Rung, samples};
+    use crate::report::finding::{Data, samples};
 
     fn lines(finding: &Finding) -> Vec<String> {
         report(finding, 7, &Look::default()).lines().map(str::to_owned).collect()
@@ -398,6 +401,7 @@ SUMMARY: avmon: atomicity violation a.c:13 in append
             verdict: Verdict::Failing,
             detail: "it ended with exit code 3".into(),
             schedule: "avmon.confirm/4.schedule".into(),
+            flags: "--pin time ".into(),
             program: "./app -x".into(),
             switches: 3,
             runs: 10,
@@ -409,7 +413,7 @@ SUMMARY: avmon: atomicity violation a.c:13 in append
   Tried, failing: the steps ran in the violating order, and the program failed as it never does otherwise
          it ended with exit code 3
          so in 9 of 10 runs, with 3 switches between threads
-  To run it again: avmon replay avmon.confirm/4.schedule -- ./app -x
+  To run it again: avmon replay --pin time avmon.confirm/4.schedule -- ./app -x
 ";
         assert!(text.contains(expected), "{text}");
         let mut weak = Finding { strength: Strength::Base, ..samples::length() };

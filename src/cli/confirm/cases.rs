@@ -2,7 +2,7 @@
 
 use crate::cli::exit::Failure;
 use crate::cli::names::Names;
-use crate::cli::predict::effort::{Effort, warn_of_history, warn_of_report};
+use crate::cli::predict::effort::{Deadline, Effort, warn_of_history, warn_of_report};
 use crate::cli::progress::Progress;
 use crate::cli::recording::{self, RecordedModules};
 use crate::monitor::Monitor;
@@ -81,12 +81,13 @@ impl Cases {
         recording: &Path,
         directory: &Path,
         settings: &(impl Iterator<Item = (&'static str, &'a str)> + Clone),
+        deadline: &Deadline,
         output: impl Fn() -> Box<dyn std::io::Write + Send>,
     ) -> Result<Cases, Failure> {
         let mut cases = Cases { processes: Vec::new(), cases: Vec::new() };
         for (trace, number) in traces(recording)? {
             let log = log(directory, cases.processes.len());
-            cases.add(&trace, number, settings.clone(), output(), log)?;
+            cases.add(&trace, number, settings.clone(), deadline, output(), log)?;
         }
         cases.cases.sort_by(|one, other| one.rank.cmp(&other.rank));
         let candidates = cases.cases.iter_mut().flat_map(|case| &mut case.candidates);
@@ -101,6 +102,7 @@ impl Cases {
         trace: &Trace,
         number: u32,
         settings: impl Iterator<Item = (&'static str, &'a str)>,
+        deadline: &Deadline,
         output: Box<dyn std::io::Write + Send>,
         log: PathBuf,
     ) -> Result<(), Failure> {
@@ -113,7 +115,7 @@ impl Cases {
         recording::warn(&merged.problems);
         warn_of_history(&history);
         let mut names = Names::new(symbols, true);
-        let report = effort.analyse(&history, &options, &mut names, &effort.deadline(), Progress::new())?;
+        let report = effort.analyse(&history, &options, &mut names, deadline, Progress::new())?;
         warn_of_report(&report);
 
         let symbols = names.into_symbols().without_modules();

@@ -9,8 +9,9 @@ use crate::cli::predict::effort::Deadline;
 use crate::cli::progress::Progress;
 use crate::cli::stage::{Stage, SteeringFlags};
 use crate::replay::minimal::minimal;
+use crate::replay::run::Exit;
 use crate::replay::schedule::Schedule;
-use crate::replay::verdict::{self, Baseline, Judgement, Looks};
+use crate::replay::verdict::{self, Baseline, Judgement, Looks, Verdict};
 use parking_lot::Mutex;
 use rustc_hash::FxHasher;
 use std::fs;
@@ -23,21 +24,52 @@ use std::time::Duration;
 const MOST_TO_SHORTEN: usize = 40;
 /// How long that may take.
 const TIME_TO_SHORTEN: Duration = Duration::from_secs(60);
+/// The same for a program that does not end: each such run takes all of its time.
+const MOST_OF_SLOW: usize = 4;
 /// A failing schedule is run so often again.
 const AGAIN: u64 = 10;
+/// If it fails in some of these only, the program may do so by itself: so many ordinary runs more tell.
+const MORE_ORDINARY: u32 = 10;
 
 /// How much a hunt may cost.
 pub struct Budget {
     pub deadline: Deadline,
-    /// Runs of schedules; what makes a failing one shorter is not counted.
+    /// Steered runs, of whatever use.
     pub runs: Option<usize>,
     pub jobs: usize,
+}
+
+impl Budget {
+    /// Why there may be no more runs, after so many.
+    fn over(&self, runs: usize) -> Option<&'static str> {
+        if self.deadline.is_over() {
+            return Some("the time was over");
+        }
+        self.runs.is_some_and(|most| runs >= most).then_some("all runs were used up")
+    }
+}
+
+/// A verdict, and the run that it is of.
+#[derive(Clone)]
+struct Judged {
+    judgement: Judgement,
+    looks: Looks,
+}
+
+/// What a schedule proves, and in how many of its runs.
+#[derive(Clone)]
+struct Proof {
+    schedule: Schedule,
+    judged: Judged,
+    runs: u64,
+    alike: u64,
 }
 
 pub struct Hunt<'a> {
     pub stage: &'a Stage,
     pub steering: &'a SteeringFlags,
-    pub baseline: &'a Baseline,
+    /// It grows when a failure may be an ordinary one.
+    baseline: Mutex<Baseline>,
     pub directory: &'a Path,
     pub budget: Budget,
     pub state: Mutex<State>,
@@ -54,12 +86,12 @@ impl<'a> Hunt<'a> {
     pub fn new(
         stage: &'a Stage,
         steering: &'a SteeringFlags,
-        baseline: &'a Baseline,
+        baseline: Baseline,
         directory: &'a Path,
         budget: Budget,
         state: State,
     ) -> Hunt<'a> {
-        let (state, progress) = (Mutex::new(state), Mutex::new(Progress::new()));
+        let (state, baseline, progress) = (Mutex::new(state), Mutex::new(baseline), Mutex::new(Progress::new()));
         Hunt { stage, steering, baseline, directory, budget, state, progress, begun: AtomicUsize::new(0) }
     }
 
@@ -96,7 +128,7 @@ impl<'a> Hunt<'a> {
             let known = self.state.lock().tried.get(&candidate.number).cloned();
             let tried = match known.filter(|tried| tried.digest == digest) {
                 Some(tried) => tried,
-                None if self.is_over() => return Ok(()),
+                None if !self.may_run() => return Ok(()),
                 None => self.try_candidate(candidate, digest)?,
             };
             if tried.judgement.verdict.is_failure() && tried.alike == tried.runs {
@@ -106,56 +138,110 @@ impl<'a> Hunt<'a> {
         Ok(())
     }
 
-    fn is_over(&self) -> bool {
-        let is_enough = self.budget.runs.is_some_and(|most| self.begun.fetch_add(1, Ordering::Relaxed) >= most);
-        is_enough || self.budget.deadline.is_over()
+    /// Why there may be no more runs.
+    pub fn over(&self) -> Option<&'static str> {
+        self.budget.over(self.begun.load(Ordering::Relaxed))
     }
 
+    /// Takes a run from the budget, if there is one left.
+    fn may_run(&self) -> bool {
+        self.budget.over(self.begun.fetch_add(1, Ordering::Relaxed)).is_none()
+    }
+
+    /// Runs a schedule for which a run was taken.
     fn try_candidate(&self, candidate: &Candidate, digest: u64) -> Result<Tried, Failure> {
         let Candidate { number, schedule, was_observed } = candidate;
-        let mut judgement = self.judge(schedule, *was_observed)?;
-        let (mut kept, mut runs, mut alike) = (schedule.clone(), 1, 1);
-        if judgement.verdict.is_failure() {
-            // The shorter one is better, if it works as well.
-            for shorter in [self.shortened(schedule)?, schedule.clone()] {
-                let (failing, again) = self.again(&shorter)?;
-                if runs == 1 || failing > alike {
-                    (kept, runs, alike) = (shorter, AGAIN, failing);
-                    judgement = again.unwrap_or(judgement);
-                }
-                if failing == AGAIN {
-                    break;
-                }
-            }
+        let judged = self.judge(schedule, *was_observed)?;
+        let mut proof = Proof { schedule: schedule.clone(), judged, runs: 1, alike: 1 };
+        if proof.judged.judgement.verdict.is_failure() {
+            proof = self.repeated(proof, candidate)?;
         }
-        self.keep(*number, &kept)?;
-        let tried = Tried { number: *number, digest, judgement, switches: kept.switches() as u64, runs, alike };
-        let mut state = self.state.lock();
-        state.add(tried.clone())?;
-        let totals = state.totals();
-        drop(state);
-        self.progress.lock().line(|| {
-            let all = counted(totals.schedules as u64, "schedule");
-            format!("{} of {all}: {} reached, {} failing", totals.run(), totals.reached(), totals.failing())
-        });
+        self.keep(*number, &proof.schedule)?;
+        let Proof { schedule, judged: Judged { judgement, .. }, runs, alike } = proof;
+        let tried = Tried { number: *number, digest, judgement, switches: schedule.switches() as u64, runs, alike };
+        self.state.lock().add(tried.clone())?;
+        self.show("");
         Ok(tried)
     }
 
-    fn judge(&self, schedule: &Schedule, was_observed: bool) -> Result<Judgement, Failure> {
+    fn show(&self, phase: &str) {
+        self.progress.lock().line(|| {
+            let totals = self.state.lock().totals();
+            let all = counted(totals.schedules as u64, "schedule");
+            format!("{} of {all}: {} reached, {} failing{phase}", totals.run(), totals.reached(), totals.failing())
+        });
+    }
+
+    fn judge(&self, schedule: &Schedule, was_observed: bool) -> Result<Judged, Failure> {
         let (ended, journal) = self.stage.steer(schedule, self.steering)?;
-        Ok(verdict::judge(schedule, &journal, &Looks::from(&ended), self.baseline, was_observed))
+        let looks = Looks::from(&ended);
+        let judgement = verdict::judge(schedule, &journal, &looks, &self.baseline.lock(), was_observed);
+        Ok(Judged { judgement, looks })
+    }
+
+    /// What is left of a failure once it was looked at more closely.
+    fn repeated(&self, once: Proof, candidate: &Candidate) -> Result<Proof, Failure> {
+        let shorter = self.shortened(&once, candidate.number)?;
+        let mut best = Proof { runs: 0, alike: 0, ..once.clone() };
+        // The shorter one is better, if it works as well.
+        for schedule in [shorter, once.schedule.clone()] {
+            let proof = self.again(&schedule, &once.judged, candidate.number)?;
+            if best.runs == 0 || proof.alike > best.alike {
+                best = proof;
+            }
+            if best.alike == best.runs && best.alike > 0 {
+                break;
+            }
+        }
+        let over = self.over();
+        let failure = &once.judged.judgement.detail;
+        let not_failing = |detail: String| {
+            let verdict = if candidate.was_observed { Verdict::AlreadyObserved } else { Verdict::Confirmed };
+            let judgement = Judgement { verdict, detail };
+            Proof { judged: Judged { judgement, ..once.judged.clone() }, ..once.clone() }
+        };
+        match (best.alike, over) {
+            (AGAIN, _) => Ok(best),
+            (0, _) if best.runs == AGAIN => {
+                Ok(not_failing(format!("except in one run, and not again in {AGAIN}: {failure}")))
+            }
+            (alike, Some(why)) => {
+                let mut best = if alike == 0 { once } else { best };
+                let detail = &mut best.judged.judgement.detail;
+                *detail = format!("{detail}; it was not run more often, since {why}");
+                Ok(best)
+            }
+            (_, None) if self.is_ordinary(&best.judged.looks)? => {
+                Ok(not_failing(format!("except as it sometimes does in ordinary runs too: {failure}")))
+            }
+            (_, None) => Ok(best),
+        }
+    }
+
+    /// Whether the program ends so by itself too, if it is only run often enough. What is learned of it is kept.
+    fn is_ordinary(&self, looks: &Looks) -> Result<bool, Failure> {
+        self.show("; ordinary runs");
+        let (more, _) = self.stage.baseline(MORE_ORDINARY, false, &self.steering.pin)?;
+        let mut baseline = self.baseline.lock();
+        baseline.runs.extend(more.runs);
+        self.state.lock().widen_baseline(&baseline)?;
+        Ok(baseline.failure_of(looks).is_none())
     }
 
     /// The same failure with fewer switches.
-    fn shortened(&self, schedule: &Schedule) -> Result<Schedule, Failure> {
+    fn shortened(&self, proof: &Proof, number: usize) -> Result<Schedule, Failure> {
         let deadline = Deadline::after(Some(TIME_TO_SHORTEN));
+        let Judged { judgement, looks } = &proof.judged;
+        let is_slow = looks.exit == Exit::Timeout && judgement.verdict != Verdict::Deadlock;
         let mut failed = None;
-        let shorter = minimal(schedule, MOST_TO_SHORTEN, |candidate| {
-            if failed.is_some() || deadline.is_over() {
+        let most = if is_slow { MOST_OF_SLOW } else { MOST_TO_SHORTEN };
+        let shorter = minimal(&proof.schedule, most, |candidate| {
+            if failed.is_some() || deadline.is_over() || !self.may_run() {
                 return false;
             }
+            self.show(&format!("; shortening {number}"));
             match self.judge(candidate, false) {
-                Ok(judgement) => judgement.verdict.is_failure(),
+                Ok(judged) => judged.judgement.verdict.is_failure(),
                 Err(failure) => {
                     failed = Some(failure);
                     false
@@ -165,18 +251,21 @@ impl<'a> Hunt<'a> {
         failed.map_or(Ok(shorter), Err)
     }
 
-    /// How often the program fails with it, and how.
-    fn again(&self, schedule: &Schedule) -> Result<(u64, Option<Judgement>), Failure> {
-        let mut failing = 0;
-        let mut how = None;
-        for _ in 0..AGAIN {
-            let judgement = self.judge(schedule, false)?;
-            if judgement.verdict.is_failure() {
-                failing += 1;
-                how.get_or_insert(judgement);
+    /// How often the program fails with it, and how, as far as the budget goes.
+    fn again(&self, schedule: &Schedule, once: &Judged, number: usize) -> Result<Proof, Failure> {
+        let mut proof = Proof { schedule: schedule.clone(), judged: once.clone(), runs: 0, alike: 0 };
+        while proof.runs < AGAIN && self.may_run() {
+            self.show(&format!("; repeating {number}, {} of {AGAIN}", proof.runs + 1));
+            proof.runs += 1;
+            let judged = self.judge(schedule, false)?;
+            if judged.judgement.verdict.is_failure() {
+                proof.alike += 1;
+                if proof.alike == 1 {
+                    proof.judged = judged;
+                }
             }
         }
-        Ok((failing, how))
+        Ok(proof)
     }
 
     fn keep(&self, number: usize, schedule: &Schedule) -> Result<(), Failure> {

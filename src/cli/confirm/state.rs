@@ -58,6 +58,8 @@ enum Line {
     Hunt {
         program: String,
         shard: Option<Shard>,
+        #[serde(default)]
+        pin: Vec<String>,
     },
     Baseline {
         baseline: Baseline,
@@ -132,6 +134,8 @@ pub struct State {
     path: PathBuf,
     pub program: String,
     pub shard: Option<Shard>,
+    /// What is the same in all runs.
+    pub pin: Vec<String>,
     pub baseline: Option<(Baseline, u64)>,
     pub is_recorded: bool,
     schedules: Option<usize>,
@@ -144,6 +148,7 @@ impl State {
             path,
             program: String::new(),
             shard: None,
+            pin: Vec::new(),
             baseline: None,
             is_recorded: false,
             schedules: None,
@@ -152,10 +157,10 @@ impl State {
     }
 
     /// A hunt that begins.
-    pub fn begin(directory: &Path, program: &str, shard: Option<Shard>) -> Result<State, Failure> {
+    pub fn begin(directory: &Path, program: &str, shard: Option<Shard>, pin: &[String]) -> Result<State, Failure> {
         let path = directory.join(NAME);
-        let state = State { program: program.to_owned(), shard, ..State::empty(path) };
-        state.write(&Line::Hunt { program: program.to_owned(), shard })?;
+        let state = State { program: program.to_owned(), shard, pin: pin.to_owned(), ..State::empty(path) };
+        state.write(&Line::Hunt { program: program.to_owned(), shard, pin: pin.to_owned() })?;
         Ok(state)
     }
 
@@ -173,7 +178,7 @@ impl State {
         // The last line may be half of one.
         for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
             match line {
-                Line::Hunt { program, shard } => (state.program, state.shard) = (program, shard),
+                Line::Hunt { program, shard, pin } => (state.program, state.shard, state.pin) = (program, shard, pin),
                 Line::Baseline { baseline, longest_ms } => state.baseline = Some((baseline, longest_ms)),
                 Line::Recorded => state.is_recorded = true,
                 Line::Schedules { count } => state.schedules = Some(count),
@@ -187,6 +192,12 @@ impl State {
         self.write(&Line::Baseline { baseline: baseline.clone(), longest_ms })?;
         self.baseline = Some((baseline, longest_ms));
         Ok(())
+    }
+
+    /// More ordinary runs than before.
+    pub fn widen_baseline(&mut self, baseline: &Baseline) -> Result<(), Failure> {
+        let longest_ms = self.baseline.as_ref().map_or(0, |(_, longest_ms)| *longest_ms);
+        self.add_baseline(baseline.clone(), longest_ms)
     }
 
     pub fn add_recording(&mut self) -> Result<(), Failure> {
@@ -234,7 +245,7 @@ mod tests {
     fn what_was_done_is_read_again_also_after_half_a_line() {
         let directory = tempfile::tempdir().unwrap();
         let shard = Some(Shard { number: 2, of: 3 });
-        let mut state = State::begin(directory.path(), "./app 'a b'", shard).unwrap();
+        let mut state = State::begin(directory.path(), "./app 'a b'", shard, &["time".to_owned()]).unwrap();
         state.add_baseline(Baseline::default(), 12).unwrap();
         state.add_schedules(5).unwrap();
         state.add(tried(1, Verdict::Confirmed)).unwrap();
@@ -243,6 +254,7 @@ mod tests {
         file.write_all(b"{\"type\":\"tri").unwrap();
         let again = State::read(directory.path()).unwrap();
         assert_eq!((&*again.program, again.shard, again.tried.len()), ("./app 'a b'", shard, 2));
+        assert_eq!(again.pin, ["time"]);
         assert_eq!(again.tried[&4], tried(4, Verdict::Failing));
         assert_eq!(
             again.totals().text(),

@@ -255,6 +255,14 @@ impl Drop for Group {
     }
 }
 
+/// Whether this process has no other children than its runs.
+static IS_THEIR_ONLY_PARENT: AtomicBool = AtomicBool::new(false);
+
+/// From now on, who leaves the group of its run is killed too. For a process that starts nothing else: whoever is its child and not of its group counts as such.
+pub fn kill_who_leaves() {
+    IS_THEIR_ONLY_PARENT.store(true, Ordering::Relaxed);
+}
+
 /// Held by every run that is at work.
 static RUNS: RwLock<()> = RwLock::new(());
 
@@ -264,15 +272,19 @@ struct AtWork(Option<RwLockReadGuard<'static, ()>>);
 
 impl AtWork {
     fn begin() -> AtWork {
-        let guard = RUNS.read();
-        adopt_orphans(true);
-        AtWork(Some(guard))
+        let guard = IS_THEIR_ONLY_PARENT.load(Ordering::Relaxed).then(|| RUNS.read());
+        if guard.is_some() {
+            adopt_orphans(true);
+        }
+        AtWork(guard)
     }
 }
 
 impl Drop for AtWork {
     fn drop(&mut self) {
-        self.0 = None;
+        if self.0.take().is_none() {
+            return;
+        }
         if let Some(_nobody_begins) = RUNS.try_write() {
             kill_orphans();
             adopt_orphans(false);
@@ -555,6 +567,7 @@ mod tests {
 
     #[test]
     fn who_leaves_the_group_is_killed_with_its_children() {
+        kill_who_leaves();
         // The outer one goes on when the inner ones have told their numbers and closed their output.
         let ended = ran("echo \"$(setsid sh -c 'sleep 1000 >/dev/null & echo $!; echo $$; exec >/dev/null; wait' &)\"");
         let processes = String::from_utf8(ended.stdout.kept).unwrap();

@@ -14,7 +14,7 @@ use crate::options::Options;
 use crate::replay::run;
 use crate::replay::verdict::{Baseline, Looks, Verdict};
 use crate::report::finding::{Finding, Rung, Strength, Trial};
-use cases::{Case, Cases};
+use cases::{Case, Cases, Process};
 use clap::Args;
 use hunt::{Budget, Hunt};
 use state::{Shard, State, Tried};
@@ -144,6 +144,7 @@ impl Confirm {
         for candidate in cases.iter().flat_map(|case| &case.candidates) {
             replay::check_build(&candidate.schedule, &stage.launch().path)?;
         }
+        let mut untried = without_schedule(&processes, &cases);
         let chosen = |index| self.shard.or(state.shard).is_none_or(|shard: Shard| shard.has(index));
         let cases: Vec<&Case> = (0..).zip(&cases).filter(|(index, _)| chosen(*index)).map(|(_, case)| case).collect();
         state.add_schedules(cases.iter().map(|case| case.candidates.len()).sum())?;
@@ -153,7 +154,6 @@ impl Confirm {
         let over = hunt.over();
         let state = hunt.finish();
         let has_nothing = processes.iter().all(|process| process.entries.is_empty());
-        let mut untried = String::new();
 
         for case in cases {
             let tried = case.candidates.iter().filter_map(|candidate| state.tried.get(&candidate.number));
@@ -291,6 +291,19 @@ impl Confirm {
         );
         Failure { text, ..failure }
     }
+}
+
+/// What there is to say of findings from which no schedule follows.
+fn without_schedule(processes: &[Process], cases: &[Case]) -> String {
+    let mut text = String::new();
+    for (process, Process { entries, .. }) in processes.iter().enumerate() {
+        for (index, entry) in entries.iter().enumerate() {
+            if !cases.iter().any(|case| (case.process, case.entry) == (process, index)) {
+                text += &untried_line(&entry.finding, "there is no schedule for it");
+            }
+        }
+    }
+    text
 }
 
 /// Of a strong finding only: the weak ones are not even shown, if nobody asks.

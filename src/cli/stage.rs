@@ -33,14 +33,9 @@ const STEP_TIMEOUT: u32 = 1000;
 impl SteeringFlags {
     /// As they were given, with a space behind each, for a command that does the same.
     pub fn text(&self) -> String {
-        let mut text = String::new();
-        if self.step_timeout != STEP_TIMEOUT {
-            text += &format!("--step-timeout {} ", self.step_timeout);
-        }
-        if !self.pin.is_empty() {
-            text += &format!("--pin {} ", self.pin.join(","));
-        }
-        text
+        let timeout = (self.step_timeout != STEP_TIMEOUT).then(|| format!("--step-timeout {} ", self.step_timeout));
+        let pin = (!self.pin.is_empty()).then(|| format!("--pin {} ", self.pin.join(",")));
+        timeout.into_iter().chain(pin).collect()
     }
 }
 
@@ -129,7 +124,9 @@ impl Stage {
         let steering = self.steering(schedule, flags, flags.step_timeout)?;
         let ended = self.run_until(steering.launch.command(), false, &|| is_stuck(&entries(&steering.journal)))?;
         let told = entries(&steering.journal);
-        [&steering.text, &steering.journal].into_iter().for_each(|path| forget(path));
+        for path in [&steering.text, &steering.journal] {
+            forget(path);
+        }
         Ok((ended, told))
     }
 
@@ -162,7 +159,9 @@ impl Stage {
         launch.set("chaos_length", &chance.length.to_string())?;
         let ended = self.run_until(launch.command(), false, &|| is_stuck(&entries()))?;
         let told = entries();
-        journals().collect::<Vec<PathBuf>>().iter().for_each(|journal| forget(journal));
+        for journal in journals().collect::<Vec<PathBuf>>() {
+            forget(&journal);
+        }
         Ok((ended, told))
     }
 

@@ -75,6 +75,7 @@ impl Stage {
             ("trace_path", ""),
         ];
         let launch = Launch::prepare(words, quiet.into_iter())?;
+        run::kill_who_leaves();
         run::catch_interruptions()
             .map_err(|error| Failure::internal(format!("cannot prepare for an interruption: {error}")))?;
         Ok(Stage { launch, home, limit: None, shows_output: false, runs: AtomicUsize::new(0) })

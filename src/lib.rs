@@ -15,6 +15,7 @@
 //! | [`monitor`] | the online rules and their reports over one order: live, and over a trace |
 //! | [`predict`] | what other orders of a recorded run would show |
 //! | [`replay`] | the real program in a predicted order: schedule, gate, verdict |
+//! | [`random`] | numbers that follow from a seed |
 //! | [`scenario`] | a language for small concurrent programs, and an interpreter that knows all their runs |
 //! | [`trace`] | what a recording is made of: its thinning, its bytes, and the monitor's view of it |
 //! | [`export`] | traces for other tools |
@@ -30,6 +31,7 @@ pub mod monitor;
 pub mod options;
 pub mod order;
 pub mod predict;
+pub mod random;
 pub mod replay;
 pub mod report;
 pub mod runtime;

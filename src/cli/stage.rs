@@ -6,7 +6,7 @@ use crate::replay::journal::Entry;
 use crate::replay::run::{self, Ended, Manner, Unfinished};
 use crate::replay::schedule::Schedule;
 use crate::replay::verdict::{Baseline, Looks};
-use crate::runtime::steering::Pins;
+use crate::runtime::pins::Pin;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub struct SteeringFlags {
     step_timeout: u32,
 
     /// What is to be the same in every run, if the program depends on it
-    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = clap::builder::PossibleValuesParser::new(Pins::NAMES.map(|(name, _)| name)))]
+    #[arg(long, value_delimiter = ',', value_name = "LIST", value_parser = clap::builder::PossibleValuesParser::new(Pin::NAMES.map(|(name, _)| name)))]
     pub pin: Vec<String>,
 }
 

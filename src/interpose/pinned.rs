@@ -7,7 +7,9 @@
 #![allow(clippy::must_use_candidate, reason = "the program calls these, and does with the result what it likes")]
 
 use super::{io, real};
-use crate::runtime::{steering, tls};
+use crate::random;
+use crate::runtime::pins::{self, Pin};
+use crate::runtime::tls;
 use libc::{c_int, c_uint, c_void, clockid_t, pid_t, size_t, ssize_t, time_t, timespec, timeval};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -20,12 +22,13 @@ const TICK: i64 = 1000;
 const PROCESS: pid_t = 4_200_000;
 
 static NOW: AtomicI64 = AtomicI64::new(BEGIN);
+/// How many numbers were given.
 static RANDOM: AtomicU64 = AtomicU64::new(0);
 
 /// Whether the program, and not a hook of ours at work for it, gets pinned answers.
-fn is_pinned(what: steering::Pins) -> bool {
+fn is_pinned(what: Pin) -> bool {
     // SAFETY: the thread's own state.
-    steering::pins(what) && unsafe { (*tls::tls()).gate == 0 }
+    pins::has(what) && unsafe { (*tls::tls()).gate == 0 }
 }
 
 fn timespec_of(nanoseconds: i64) -> timespec {
@@ -45,7 +48,7 @@ fn next_time() -> timespec {
 }
 
 pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
-    if is_time_of_day(clock) && !time.is_null() && is_pinned(steering::Pins::TIME) {
+    if is_time_of_day(clock) && !time.is_null() && is_pinned(Pin::TIME) {
         // SAFETY: the program's own place for it.
         unsafe { *time = next_time() };
         return 0;
@@ -55,7 +58,7 @@ pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) ->
 }
 
 pub unsafe extern "C" fn gettimeofday(time: *mut timeval, zone: *mut c_void) -> c_int {
-    if !time.is_null() && is_pinned(steering::Pins::TIME) {
+    if !time.is_null() && is_pinned(Pin::TIME) {
         let now = next_time();
         // SAFETY: the program's own place for it.
         unsafe { *time = timeval { tv_sec: now.tv_sec, tv_usec: now.tv_nsec / 1000 } };
@@ -66,7 +69,7 @@ pub unsafe extern "C" fn gettimeofday(time: *mut timeval, zone: *mut c_void) -> 
 }
 
 pub unsafe extern "C" fn time(place: *mut time_t) -> time_t {
-    if is_pinned(steering::Pins::TIME) {
+    if is_pinned(Pin::TIME) {
         let now = next_time().tv_sec;
         if !place.is_null() {
             // SAFETY: the program's own place for it.
@@ -85,7 +88,7 @@ pub unsafe extern "C" fn time(place: *mut time_t) -> time_t {
 pub unsafe extern "C" fn deadline(clock: clockid_t, until: *const timespec, place: &mut timespec) -> *const timespec {
     // SAFETY: the contract.
     let Some(wanted) = (unsafe { until.as_ref() }) else { return until };
-    if !is_time_of_day(clock) || !is_pinned(steering::Pins::TIME) {
+    if !is_time_of_day(clock) || !is_pinned(Pin::TIME) {
         return until;
     }
     let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
@@ -96,20 +99,18 @@ pub unsafe extern "C" fn deadline(clock: clockid_t, until: *const timespec, plac
     place
 }
 
-/// Fills memory with numbers that are the same in every run (`SplitMix64`).
+/// Fills memory with numbers that are the same in every run.
 unsafe fn fill(buffer: *mut c_void, length: size_t) {
-    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    const SEED: u64 = 0;
     for index in 0..length {
-        let mut mixed = RANDOM.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let number = random::number(SEED, RANDOM.fetch_add(1, Ordering::Relaxed));
         // SAFETY: the program's own buffer of that length.
-        unsafe { buffer.cast::<u8>().add(index).write((mixed ^ mixed >> 31) as u8) };
+        unsafe { buffer.cast::<u8>().add(index).write(number as u8) };
     }
 }
 
 pub unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, flags: c_uint) -> ssize_t {
-    if is_pinned(steering::Pins::RANDOM) {
+    if is_pinned(Pin::RANDOM) {
         // SAFETY: the program's own buffer.
         unsafe { fill(buffer, length) };
         return length.cast_signed();
@@ -120,7 +121,7 @@ pub unsafe extern "C" fn getrandom(buffer: *mut c_void, length: size_t, flags: c
 
 pub unsafe extern "C" fn getentropy(buffer: *mut c_void, length: size_t) -> c_int {
     const MOST: size_t = 256;
-    if length <= MOST && is_pinned(steering::Pins::RANDOM) {
+    if length <= MOST && is_pinned(Pin::RANDOM) {
         // SAFETY: the program's own buffer.
         unsafe { fill(buffer, length) };
         return 0;
@@ -130,7 +131,7 @@ pub unsafe extern "C" fn getentropy(buffer: *mut c_void, length: size_t) -> c_in
 }
 
 pub unsafe extern "C" fn arc4random_buf(buffer: *mut c_void, length: size_t) {
-    if is_pinned(steering::Pins::RANDOM) {
+    if is_pinned(Pin::RANDOM) {
         // SAFETY: the program's own buffer.
         unsafe { fill(buffer, length) };
     } else {
@@ -147,7 +148,7 @@ fn pinned_number() -> u32 {
 }
 
 pub unsafe extern "C" fn arc4random() -> u32 {
-    if is_pinned(steering::Pins::RANDOM) {
+    if is_pinned(Pin::RANDOM) {
         return pinned_number();
     }
     // SAFETY: the program's own call.
@@ -155,7 +156,7 @@ pub unsafe extern "C" fn arc4random() -> u32 {
 }
 
 pub unsafe extern "C" fn arc4random_uniform(bound: u32) -> u32 {
-    if is_pinned(steering::Pins::RANDOM) {
+    if is_pinned(Pin::RANDOM) {
         return pinned_number() % bound.max(1);
     }
     // SAFETY: the program's own call.
@@ -165,7 +166,7 @@ pub unsafe extern "C" fn arc4random_uniform(bound: u32) -> u32 {
 pub unsafe extern "C" fn timespec_get(time: *mut timespec, base: c_int) -> c_int {
     /// `TIME_UTC` of <time.h>.
     const UTC: c_int = 1;
-    if base == UTC && !time.is_null() && is_pinned(steering::Pins::TIME) {
+    if base == UTC && !time.is_null() && is_pinned(Pin::TIME) {
         // SAFETY: the program's own place for it.
         unsafe { *time = next_time() };
         return base;
@@ -175,7 +176,7 @@ pub unsafe extern "C" fn timespec_get(time: *mut timespec, base: c_int) -> c_int
 }
 
 pub unsafe extern "C" fn getpid() -> pid_t {
-    if is_pinned(steering::Pins::PIDS) {
+    if is_pinned(Pin::PIDS) {
         return PROCESS;
     }
     // SAFETY: the program's own call.

@@ -11,6 +11,7 @@ pub mod fiber;
 mod futex;
 mod heap;
 pub mod mapping;
+pub mod pins;
 mod pipeline;
 pub mod process;
 pub mod record;

@@ -4,7 +4,7 @@ use super::pipeline::{self, Pipeline};
 use super::state::{self, ARMED_PROCESS, State};
 use super::tls::{Tls, tls};
 use super::trace_directory::Recording;
-use super::{HEAP, fiber, futex, record, registry, signals, steering, stripes, tasks, worker};
+use super::{HEAP, fiber, futex, pins, record, registry, signals, steering, stripes, tasks, worker};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -40,7 +40,7 @@ fn arm() {
     crate::interpose::resolve();
     ARMED_PROCESS.store(state::process_id(), Ordering::Relaxed);
     super::read_options();
-    steering::pin();
+    pins::set();
     if !super::options().follow_exec {
         super::environment::leave_preload();
     }
@@ -184,6 +184,7 @@ unsafe extern "C" fn after_fork_in_child() {
     let forgotten = record::forget_thread();
     record::stop_recording();
     steering::leave();
+    pins::leave_parent();
     record::ignore_sync(false);
     let was = state::state();
     if was == State::Off {

@@ -14,7 +14,7 @@ mod places;
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd as _;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -76,37 +76,6 @@ static BLOCKED: AtomicU32 = AtomicU32::new(0);
 static IS_FREE: AtomicBool = AtomicBool::new(false);
 /// The violation is complete, and some threads have turns after it: the others stop at every hook, or they would be ahead.
 static IS_AFTER: AtomicBool = AtomicBool::new(false);
-/// What is the same in every run, as bits.
-static PINNED: AtomicU8 = AtomicU8::new(0);
-
-/// Something that differs from run to run, and need not in a steered one.
-#[derive(Clone, Copy)]
-pub struct Pins(u8);
-
-impl Pins {
-    pub const TIME: Pins = Pins(1);
-    pub const RANDOM: Pins = Pins(2);
-    pub const PIDS: Pins = Pins(4);
-    pub const NAMES: [(&str, Pins); 3] = [("time", Pins::TIME), ("random", Pins::RANDOM), ("pids", Pins::PIDS)];
-}
-
-/// Whether this process has it pinned.
-#[inline]
-#[must_use]
-pub fn pins(what: Pins) -> bool {
-    PINNED.load(Ordering::Relaxed) & what.0 != 0
-}
-
-/// What is to be pinned, of the names in the option.
-fn read_pins(text: &str) -> Result<u8, String> {
-    let mut pins = 0;
-    for name in text.split('+').filter(|name| !name.is_empty()) {
-        let known = Pins::NAMES.iter().find(|(known, _)| *known == name);
-        let (_, bits) = known.ok_or_else(|| format!("replay_pin: '{name}' is none of time, random, pids"))?;
-        pins |= bits.0;
-    }
-    Ok(pins)
-}
 
 /// Whether this process is steered.
 #[inline(always)]
@@ -119,15 +88,6 @@ pub fn is_on() -> bool {
 #[must_use]
 pub fn is_asked_for() -> bool {
     !options().replay_schedule.is_empty() || options().chaos_seed != 0
-}
-
-/// Pins what the options ask for, when the process begins: an answer that changes later would be worse than one that differs from run to run. A run from which
-/// schedules are made, and those that are compared with, get the answers that the steered ones get.
-pub fn pin() {
-    match read_pins(&options().replay_pin) {
-        Ok(pins) => PINNED.store(pins, Ordering::Relaxed),
-        Err(reason) => say(&format!("avmon: {reason}; nothing is pinned\n")),
-    }
 }
 
 /// Takes the program in hand, if this is the process that is meant. When its first thread is about to be created.
@@ -271,8 +231,6 @@ fn write(journal: Option<&std::fs::File>, entry: &Entry) {
 pub fn leave() {
     STEERING.store(std::ptr::null_mut(), Ordering::Release);
     PLACES.store(std::ptr::null_mut(), Ordering::Release);
-    // It is another process than its parent, and has another id.
-    PINNED.fetch_and(!Pins::PIDS.0, Ordering::Relaxed);
     BLOCKED.store(0, Ordering::Release);
     IS_FREE.store(false, Ordering::Release);
     IS_AFTER.store(false, Ordering::Release);

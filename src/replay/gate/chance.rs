@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::event::ThreadId;
+use crate::random;
 
 /// After so many steps in a row a thread is taken to wait for another one, and put to the end of the line: it would spin for ever.
 const MOST_IN_A_ROW: u32 = 1000;
@@ -32,7 +33,7 @@ impl Chance {
             seed,
             demoted: BTreeMap::new(),
             lowest: -1,
-            changes: (0..u64::from(changes)).map(|number| step(random(seed, number), length)).collect(),
+            changes: (0..u64::from(changes)).map(|index| step(random::number(seed, index), length)).collect(),
             steps: 0,
             last: None,
             in_a_row: 0,
@@ -56,7 +57,7 @@ impl Chance {
 
     fn priority(&self, thread: ThreadId) -> i64 {
         // Not among the numbers that the changes are made of.
-        let own = || (random(self.seed, u64::from(thread) | 1 << 32) >> 1) as i64;
+        let own = || (random::number(self.seed, u64::from(thread) | 1 << 32) >> 1) as i64;
         self.demoted.get(&thread).copied().unwrap_or_else(own)
     }
 }
@@ -66,14 +67,6 @@ impl Chance {
 fn step(random: u64, length: u64) -> u64 {
     let doubling = random % (u64::from(length.ilog2()) + 1);
     (1 << doubling | (random >> 32) & ((1 << doubling) - 1)).min(length)
-}
-
-/// The number with this number, in the sequence that the seed stands for (`SplitMix64`).
-fn random(seed: u64, number: u64) -> u64 {
-    let mut mixed = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ mixed >> 31
 }
 
 #[cfg(test)]

@@ -272,17 +272,18 @@ struct AtWork(Option<RwLockReadGuard<'static, ()>>);
 
 impl AtWork {
     fn begin() -> AtWork {
-        let guard = IS_THEIR_ONLY_PARENT.load(Ordering::Relaxed).then(|| RUNS.read());
-        if guard.is_some() {
+        let guard = RUNS.read();
+        if IS_THEIR_ONLY_PARENT.load(Ordering::Relaxed) {
             adopt_orphans(true);
         }
-        AtWork(guard)
+        AtWork(Some(guard))
     }
 }
 
 impl Drop for AtWork {
     fn drop(&mut self) {
-        if self.0.take().is_none() {
+        self.0 = None;
+        if !IS_THEIR_ONLY_PARENT.load(Ordering::Relaxed) {
             return;
         }
         if let Some(_nobody_begins) = RUNS.try_write() {

@@ -143,7 +143,9 @@ pub extern "C" fn atomic(address: u64, pc: u64, operate: impl FnOnce() -> Operat
             return operate();
         }
         if steering::is_on() {
-            let operation = steering::atomic(t, address, pc, operate);
+            steering::before_atomic(t, address, pc);
+            let operation = operate();
+            steering::after_atomic(t);
             open_gate(t);
             return operation;
         }

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::recording::{self, Operation, STEERED};
+use super::recording::{self, STEERED};
 use super::signals::Blocked;
 use super::state::{self, State};
 use super::tls::{BUSY, Tls, tls};
@@ -262,11 +262,16 @@ fn seat(t: *mut Tls) -> &'static Seat {
     }
 }
 
+// These sit in the middle of the program's own code, in frames that a cancellation must be able to pass: so they are calls by the C ABI, and nothing of
+// theirs is inlined there. See `record::make_room`.
+
 /// What the monitor would record: the thread stops, or a step of it is over. The hook's gate is shut.
 ///
 /// # Safety
 /// `t` is the calling thread's state.
-pub unsafe fn recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
+#[cold]
+#[inline(never)]
+pub unsafe extern "C" fn recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64) {
     let event = crate::event::Event::new(kind, 0, 0, object, pc);
     let Some(act) = Act::of(&event) else { return };
     if !is_worth_stopping(t, act, pc) {
@@ -302,7 +307,8 @@ fn recorded_act(seat: &'static Seat, act: Act, object: u64, pc: u64) {
 ///
 /// # Safety
 /// `t` is the calling thread's state.
-pub unsafe fn access(t: *mut Tls, kind: Kind, address: u64, size: u64, pc: u64) {
+#[inline(never)]
+pub unsafe extern "C" fn access(t: *mut Tls, kind: Kind, address: u64, size: u64, pc: u64) {
     let act = if kind == Kind::Read { Act::Read } else { Act::Write };
     if !may_stop(pc) {
         return passed_here();
@@ -321,18 +327,30 @@ pub unsafe fn access(t: *mut Tls, kind: Kind, address: u64, size: u64, pc: u64) 
     });
 }
 
-/// An atomic operation: stops in front of it, and ends the step behind it. The hook's gate is shut.
+/// Stops in front of an atomic operation. The hook's gate is shut.
 ///
 /// # Safety
 /// `t` is the calling thread's state.
-pub unsafe fn atomic(t: *mut Tls, address: u64, pc: u64, operate: impl FnOnce() -> Operation) -> Operation {
-    if !is_worth_stopping(t, Act::Atomic, pc) {
-        return operate();
+#[cold]
+#[inline(never)]
+pub unsafe extern "C" fn before_atomic(t: *mut Tls, address: u64, pc: u64) {
+    if is_worth_stopping(t, Act::Atomic, pc) {
+        undisturbed(|| stop(seat(t), Act::Atomic, address, 1, pc));
     }
-    undisturbed(|| stop(seat(t), Act::Atomic, address, 1, pc));
-    let operation = operate();
-    undisturbed(|| finish(seat(t)));
-    operation
+}
+
+/// The operation is over.
+///
+/// # Safety
+/// `t` is the calling thread's state.
+#[cold]
+#[inline(never)]
+pub unsafe extern "C" fn after_atomic(t: *mut Tls) {
+    // SAFETY: the thread's own state; a seat is never freed.
+    let seat = unsafe { (*t).seat.as_ref() };
+    if let Some(seat) = seat.filter(|seat| seat.is_in_step.load(Ordering::Relaxed)) {
+        undisturbed(|| finish(seat));
+    }
 }
 
 /// Memory is about to be freed: a block of the heap, or so many bytes.
@@ -356,7 +374,8 @@ fn passed(seat: &'static Seat) {
 }
 
 /// The same, at a hook that is no stop.
-pub fn passed_here() {
+#[inline(never)]
+pub extern "C" fn passed_here() {
     // SAFETY: the thread's own state; a seat is never freed.
     let seat = unsafe { (*tls()).seat.as_ref() };
     if let Some(seat) = seat.filter(|seat| seat.ends_at_hook.load(Ordering::Relaxed)) {

@@ -1,7 +1,7 @@
 //! Runs a program once, in a process group of its own, and leaves nothing of it behind.
 //!
 //! The group is killed when its first process ends, when the time is over, and when this process is interrupted: what a test starts and forgets
-//! must not be there in the next run. Who has left the group is adopted by this process and killed as soon as no run is at work: see [`AtWork`].
+//! must not be there in the next run. Who has left the group is adopted by this process and killed as soon as no run is at work.
 
 use std::fs::File;
 use std::hash::Hasher as _;

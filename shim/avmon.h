@@ -11,6 +11,8 @@
  *
  * A label must live as long as the program: a string literal does.
  *
+ *   AVMON_ATOMIC int get(void) { ... }     each call of this function is meant to be atomic: for 'avmon lint' only
+ *
  * A lock that is not made of pthread functions:
  *
  *   AVMON_LOCK_CREATED(lock)               where its life begins; not needed for a static one
@@ -85,6 +87,11 @@ AVMON_DEFINE(interference, volatile void *)
 
 #undef AVMON_DEFINE
 
+#ifdef __clang__
+#define AVMON_ATOMIC __attribute__((annotate("avmon_atomic")))
+#else
+#define AVMON_ATOMIC
+#endif
 #define AVMON_ATOMIC_BEGIN(label) avmon_mark_block_begin((label), 0)
 #define AVMON_ATOMIC_END() avmon_mark_block_end((void *)0, 0)
 #define AVMON_LOCK_CREATED(lock) avmon_mark_lock_created((lock), 0)

@@ -131,7 +131,7 @@ AVMON_PRIVATE void avmon_volatile_write(uintptr_t address, uintptr_t pc);
 AVMON_PRIVATE void avmon_thread_begin(void *record);
 AVMON_PRIVATE int avmon_wait_begin(void *lock, uintptr_t pc);
 AVMON_PRIVATE void avmon_wait_end(void *condition, void *lock, int woken, int held, uintptr_t pc);
-AVMON_PRIVATE uint64_t avmon_join_begin(uintptr_t thread, uintptr_t pc);
+AVMON_PRIVATE uint64_t avmon_join_begin(uintptr_t thread, int is_endless, uintptr_t pc);
 AVMON_PRIVATE void avmon_join_end(uint64_t id, uintptr_t pc);
 AVMON_PRIVATE void avmon_cancel_begin(uintptr_t thread, uintptr_t pc);
 AVMON_PRIVATE void avmon_signal(const void *object, uintptr_t pc);

@@ -197,29 +197,29 @@ AVMON_PRIVATE int avmon_cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec 
 }
 
 /* The id must be asked for before the join: afterwards the pthread_t may already belong to a new thread. */
-#define JOIN(thread, pc, call)                                                                                        \
-    uint64_t id = avmon_join_begin((uintptr_t)(thread), (pc));                                                              \
+#define JOIN(thread, pc, endless, call)                                                                               \
+    uint64_t id = avmon_join_begin((uintptr_t)(thread), (endless), (pc));                                             \
     int result = (call);                                                                                              \
     if (result == 0)                                                                                                  \
         avmon_join_end(id, (pc));                                                                                     \
     return result
 
 AVMON_PRIVATE int avmon_pthread_join(pthread_t thread, void **value, uintptr_t pc) {
-    JOIN(thread, pc, REAL(pthread_join)(thread, value));
+    JOIN(thread, pc, 1, REAL(pthread_join)(thread, value));
 }
 
 AVMON_PRIVATE int avmon_pthread_timedjoin_np(pthread_t thread, void **value, const struct timespec *until,
                                              uintptr_t pc) {
-    JOIN(thread, pc, REAL(pthread_timedjoin_np)(thread, value, until));
+    JOIN(thread, pc, 0, REAL(pthread_timedjoin_np)(thread, value, until));
 }
 
 AVMON_PRIVATE int avmon_pthread_clockjoin_np(pthread_t thread, void **value, clockid_t clock,
                                              const struct timespec *until, uintptr_t pc) {
-    JOIN(thread, pc, REAL(pthread_clockjoin_np)(thread, value, clock, until));
+    JOIN(thread, pc, 0, REAL(pthread_clockjoin_np)(thread, value, clock, until));
 }
 
 AVMON_PRIVATE int avmon_thrd_join(thrd_t thread, int *value, uintptr_t pc) {
-    JOIN(thread, pc, REAL(thrd_join)(thread, value));
+    JOIN(thread, pc, 1, REAL(thrd_join)(thread, value));
 }
 
 /* A thread that cancels itself at once does not come back from the call. */

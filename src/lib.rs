@@ -15,6 +15,8 @@
 //! | [`monitor`] | the online rules and their reports over one order: live, and over a trace |
 //! | [`predict`] | what other orders of a recorded run would show |
 //! | [`replay`] | the real program in a predicted order: schedule, gate, verdict |
+//! | [`ir`] | the program as its compiler saw it: LLVM IR, read from text |
+//! | [`causal`] | which values depend on which, by data and by control, through the whole program |
 //! | [`random`] | numbers that follow from a seed |
 //! | [`scenario`] | a language for small concurrent programs, and an interpreter that knows all their runs |
 //! | [`trace`] | what a recording is made of: its thinning, its bytes, and the monitor's view of it |
@@ -23,10 +25,13 @@
 //! | [`cli`] | the `avmon` command, one file per subcommand |
 
 pub mod analysis;
+pub mod causal;
 pub mod cli;
 pub mod event;
 pub mod export;
 pub mod interpose;
+pub mod ir;
+pub mod lint;
 pub mod monitor;
 pub mod options;
 pub mod order;

@@ -7,5 +7,5 @@ static BEFORE_THE_RUNTIME: extern "C" fn() = avmon::cli::inherited::record;
 
 fn main() {
     let code = avmon::cli::main(std::env::args_os().collect());
-    std::process::exit(code as i32);
+    std::process::exit(code.0.into());
 }

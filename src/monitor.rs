@@ -57,6 +57,11 @@ impl Monitor {
         Monitor { analysis, reporter, threads: OfProcess { pid, threads: Threads::default() }, events: 0 }
     }
 
+    /// Takes the next event for what it tells of the threads only.
+    pub fn meet(&mut self, thread: ThreadId, event: &Event) {
+        self.threads.threads.step(thread, event);
+    }
+
     /// Takes the next event. True if it brought a strong finding that is new.
     #[inline]
     pub fn step(&mut self, thread: ThreadId, event: &Event, modules: &mut dyn Modules) -> bool {

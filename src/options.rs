@@ -150,7 +150,7 @@ options! {
     functions: bool = true, "Treat every instrumented function call as a transaction.";
     sections: bool = true, "Treat every outermost critical section as a transaction.";
     strict_waits: bool = false, "Keep waits for other threads inside the transaction instead of ending it there.";
-    paper: bool = false, "Follow the SideTrack paper to the letter: one record per lock, no corrections.";
+    paper: bool = false, "Follow the papers to the letter: one record per lock, no corrections, no rules beyond theirs.";
     strip_path_prefix: String = String::new(), "Leave out this beginning of source paths.";
     symbolize: bool = true, "Turn addresses into function names and source lines.";
     debug_path: String = "/usr/lib/debug".to_owned(), "Directory of separate debug files.";
@@ -172,7 +172,7 @@ options! {
     chaos_seed: u32 = 0, "Let the threads take turns at random, in a way that this number stands for; 0 means not. 'avmon chaos' sets it.";
     chaos_changes: u32 = 3, "How often such a run takes its turn from the thread that should have it.";
     chaos_length: u32 = 1000, "In how many synchronisation steps these changes happen.";
-    flush_timeout_ms: u32 = 5000, "How long the end of the program may wait for the analysis.";
+    flush_timeout_ms: u32 = 5000, "How long the end of the program waits for the analysis when that does not get on.";
 }
 
 /// Something wrong in the options. The text says what to write instead.

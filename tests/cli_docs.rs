@@ -21,13 +21,13 @@ fn options() {
 fn scenario_run() {
     let mut command = cli_support::avmon(&["scenario", "run", "examples/scenarios/bank-transfer.scn"]);
     let shown = cli_support::end(command.current_dir(path("")));
-    assert_eq!((shown.code, shown.stderr.as_str()), (Some(ExitCode::Findings as i32), ""));
+    assert_eq!((shown.code, shown.stderr.as_str()), (Some(i32::from(ExitCode::Findings.0)), ""));
     is_up_to_date("docs/scenarios.md", "scenario-run", &shown.stdout, str::to_owned);
 }
 
 #[test]
 fn exit_codes() {
-    let rows = ExitCode::TABLE.iter().map(|(code, help)| [(*code as u8).to_string(), (*help).to_owned()]);
+    let rows = ExitCode::TABLE.iter().map(|(code, help)| [code.0.to_string(), (*help).to_owned()]);
     let mut text = table(["code", "meaning"], rows);
     let _ = writeln!(text, "| others | those of the program; a shell shows 128+N for death by signal N |");
     is_up_to_date("docs/running.md", "exit-codes", &text, str::to_owned);
@@ -190,6 +190,13 @@ fn strengths() {
 }
 
 #[test]
+fn rungs() {
+    let rungs = avmon::report::finding::Rung::ALL.iter();
+    let rows = rungs.map(|rung| [rung.name().to_owned(), rung.meaning().to_owned()]);
+    is_up_to_date("docs/reports.md", "rungs", &table(["rung", "meaning"], rows), str::to_owned);
+}
+
+#[test]
 fn analyses_and_patterns() {
     let analyses = avmon::report::finding::Analysis::ALL.iter();
     let rows = analyses.map(|analysis| [format!("`{}`", analysis.name()), analysis.meaning().to_owned()]);
@@ -197,6 +204,28 @@ fn analyses_and_patterns() {
     let patterns = avmon::report::finding::Pattern::ALL.iter();
     let rows = patterns.map(|pattern| [format!("`{}`", pattern.name()), pattern.meaning().to_owned()]);
     is_up_to_date("docs/reports.md", "patterns", &table(["pattern", "what goes wrong"], rows), str::to_owned);
+}
+
+#[test]
+fn the_report_of_lint_is_real() {
+    let prefix = format!("{}/", env!("CARGO_MANIFEST_DIR"));
+    let arguments = ["lint", "examples/views/string_buffer.cpp", "--strip-path-prefix", &prefix];
+    let shown = cli_support::end(cli_support::avmon(&arguments).current_dir(path("")));
+    assert_eq!((shown.code, shown.stderr.as_str()), (Some(i32::from(ExitCode::Findings.0)), ""));
+    let text = format!("```\n$ avmon lint examples/views/string_buffer.cpp\n{}```\n", shown.stdout);
+    // How many functions come with the headers of the C++ library is its own affair.
+    let without_functions = |text: &str| {
+        let is_closing = |line: &&str| line.starts_with("avmon: looked at ");
+        let lines = text.lines().map(|line| if is_closing(&line) { line.split_once(", ").unwrap().1 } else { line });
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    is_up_to_date("docs/linting.md", "lint", &text, without_functions);
+}
+
+#[test]
+fn the_commands_of_the_page_on_linting_work() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(type_all("docs/linting.md", directory.path()) >= 1);
 }
 
 #[test]

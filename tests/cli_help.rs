@@ -71,7 +71,7 @@ fn a_link_named_after_a_compiler_is_that_compiler() {
 fn the_help_lists_exit_codes_and_variables() {
     let help = end(&mut avmon(&["--help"])).stdout;
     for (code, meaning) in avmon::cli::ExitCode::TABLE {
-        assert!(help.contains(&format!("{:>3}  {meaning}", *code as u8)), "{code:?}");
+        assert!(help.contains(&format!("{:>3}  {meaning}", code.0)), "{code:?}");
     }
     assert!(help.contains("AVMON_OPTIONS") && help.contains("AVMON_LIBRARY"));
 }

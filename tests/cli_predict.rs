@@ -85,6 +85,18 @@ fn a_lost_update_is_predicted_with_the_order_that_shows_it() {
 }
 
 #[test]
+fn the_exit_code_is_the_one_that_is_asked_for() {
+    let traces = Traces::new();
+    let trace = traces.of(&lost_update());
+    for code in [3, 0, 66] {
+        assert_eq!(predict(&["--exitcode", &code.to_string()], &trace).code, Some(code));
+    }
+    let nothing = Traces::new();
+    let nothing = nothing.of(&[(0, event(Kind::Start, 0, 0))]);
+    assert_eq!(predict(&["--exitcode", "3"], &nothing).code, Some(0), "nothing is found");
+}
+
+#[test]
 fn an_order_that_is_fixed_is_not_predicted_to_be_another() {
     let mut events = lost_update();
     // The second thread is created when the first one is over.

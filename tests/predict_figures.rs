@@ -68,6 +68,8 @@ penelope-pattern-www: www 6 7 8: predicted, paper predicted, shown
 const CONFIG: Config = Config {
     cut_points: true,
     crossings: false,
+    views: None,
+    stale_values: None,
     blocks: Blocks::Marked,
     bounds: Bounds::NONE,
     paper: false,
@@ -104,7 +106,7 @@ fn verdicts(machine: &Machine<'_>, history: &History, paper: bool) -> BTreeMap<K
     assert_eq!((undecided, unexamined, left_out), (0, 0, 0));
     let of = |shape: Shape, steps: Steps| match shape {
         Shape::One(pattern) => key(history, pattern, [steps.first, steps.culprit, steps.second]),
-        Shape::Two => unreachable!("nobody asked for crossings"),
+        _ => unreachable!("nobody asked for more"),
     };
     let mut verdicts = BTreeMap::new();
     for prediction in predictions {

@@ -17,10 +17,11 @@ use avmon::predict::cut_points::{self, Blocks, Candidates};
 use avmon::predict::decide::{self, Decision};
 use avmon::predict::history::History;
 use avmon::predict::prediction::Steps;
-use avmon::predict::search::{self, Budget, Goal, Outcome};
+use avmon::predict::search::Budget;
 use avmon::scenario::facts::{Crossing, Facts, Triple};
 use avmon::scenario::run::Run;
 use predict_support::history;
+use predict_support::promise::{Promise, is_possible};
 use predict_support::scenario::{perform, place};
 use scenarios::Shape;
 use scenarios::judge::{Truth, is_usual, judge};
@@ -54,17 +55,6 @@ fn crossings(history: &History) -> Vec<(Crossing, Steps)> {
     claims.collect()
 }
 
-/// Whether locks and waits alone allow a candidate.
-fn is_possible(history: &History, steps: &Steps) -> Option<bool> {
-    let order = vec![(steps.first, steps.culprit), (steps.culprit_too, steps.second)];
-    let goal = Goal { order, ignores_reads: true, ..Goal::default() };
-    match search::find(history, &goal, Budget::PATIENT) {
-        Outcome::Feasible(_) => Some(true),
-        Outcome::Infeasible => Some(false),
-        Outcome::Undecided => None,
-    }
-}
-
 #[derive(Default, Debug, PartialEq, Eq, Clone, Copy)]
 struct Figures {
     /// Triples that some run shows, and crossings; how many of them are possible by locks and waits; how many survive the reads.
@@ -79,15 +69,6 @@ struct Figures {
     penelope_false: usize,
     /// Triples that the published filter lets through, and no run shows.
     paper_false: usize,
-}
-
-/// How much is promised of a family.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Promise {
-    /// What locks and waits allow is what happens.
-    Exact,
-    /// What is predicted happens.
-    Sound,
 }
 
 impl Figures {
@@ -245,18 +226,18 @@ macro_rules! families {
 
 families! {
     two_threads: Exact, Shape::PLAIN, [1326, 1040, 875, 476, 476, 343, 0, 0, 0];
-    races: Exact, Shape { threads: (2, 3), race_free: false, ..Shape::PLAIN }, [2394, 1875, 1746, 603, 603, 563, 0, 0, 0];
-    three_locks: Exact, Shape { threads: (2, 3), locks: 3, variables: 3, ..Shape::PLAIN }, [877, 759, 663, 369, 369, 258, 0, 1, 0];
-    chains: Exact, Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN }, [2265, 1684, 1446, 424, 424, 303, 0, 5, 0];
-    shared: Exact, Shape { threads: (2, 3), shared: true, ..Shape::PLAIN }, [1383, 1059, 913, 317, 317, 252, 0, 10, 0];
-    forks: Exact, Shape { threads: (2, 4), forks: true, ..Shape::PLAIN }, [889, 760, 653, 360, 360, 268, 0, 31, 0];
-    atomics: Exact, Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN }, [713, 665, 519, 335, 331, 232, 0, 3, 2];
-    branches: Sound, Shape { threads: (2, 3), branches: true, ..Shape::PLAIN }, [1563, 1045, 770, 354, 285, 196, 0, 3, 3];
-    racy_branches: Sound, Shape { threads: (2, 3), branches: true, race_free: false, ..Shape::PLAIN }, [2205, 1438, 1150, 504, 398, 346, 0, 0, 0];
-    tries: Sound, Shape { threads: (2, 3), tries: true, branches: true, ..Shape::PLAIN }, [1249, 849, 667, 310, 263, 204, 0, 3, 5];
-    atomic_branches: Sound, Shape { threads: (2, 3), atomics: true, branches: true, ..Shape::PLAIN }, [441, 351, 238, 103, 102, 74, 0, 0, 2];
-    conditions: Sound, Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN }, [756, 599, 517, 388, 366, 252, 0, 5, 1];
-    semaphores: Sound, Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN }, [768, 630, 580, 83, 79, 53, 0, 16, 0];
-    barriers: Sound, Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN }, [525, 417, 363, 171, 171, 109, 0, 0, 0];
+    races: Exact, Shape::RACES, [2394, 1875, 1746, 603, 603, 563, 0, 0, 0];
+    three_locks: Exact, Shape::THREE_LOCKS, [877, 759, 663, 369, 369, 258, 0, 1, 0];
+    chains: Exact, Shape::CHAINS, [2265, 1684, 1446, 424, 424, 303, 0, 5, 0];
+    shared: Exact, Shape::SHARED, [1383, 1059, 915, 317, 317, 252, 0, 10, 0];
+    forks: Exact, Shape::FORKS, [889, 760, 653, 360, 360, 268, 0, 31, 0];
+    atomics: Exact, Shape::ATOMICS, [713, 665, 519, 335, 331, 232, 0, 3, 2];
+    branches: Sound, Shape::BRANCHES, [1563, 1045, 772, 354, 285, 196, 0, 3, 3];
+    racy_branches: Sound, Shape::RACY_BRANCHES, [2205, 1438, 1152, 504, 398, 346, 0, 0, 0];
+    tries: Sound, Shape::TRIES, [1249, 849, 667, 310, 263, 204, 0, 3, 5];
+    atomic_branches: Sound, Shape::ATOMIC_BRANCHES, [441, 351, 238, 103, 102, 74, 0, 0, 2];
+    conditions: Sound, Shape::CONDITIONS, [756, 599, 517, 388, 366, 252, 0, 5, 1];
+    semaphores: Sound, Shape::SEMAPHORES, [768, 630, 580, 83, 79, 53, 0, 16, 0];
+    barriers: Sound, Shape::BARRIERS, [525, 417, 363, 171, 171, 109, 0, 0, 0];
     everything: Sound, Shape::EVERYTHING, [96, 49, 36, 12, 14, 12, 0, 3, 0];
 }

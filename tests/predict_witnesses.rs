@@ -304,17 +304,17 @@ const SOUND: bool = false;
 
 families! {
     locks: EXACT, Shape { threads: (2, 3), ..Shape::PLAIN }, [4076, 1184, 51, 267, 51, 10];
-    races: EXACT, Shape { threads: (2, 3), race_free: false, ..Shape::PLAIN }, [5931, 2042, 106, 454, 39, 5];
+    races: EXACT, Shape::RACES, [5931, 2042, 106, 454, 39, 5];
     one_variable: EXACT, Shape { threads: (2, 3), variables: 1, race_free: false, length: 4, ..Shape::PLAIN }, [13528, 3113, 254, 1019, 113, 12];
-    chains: EXACT, Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN }, [5052, 1410, 140, 357, 70, 5];
-    shared: EXACT, Shape { threads: (2, 3), shared: true, ..Shape::PLAIN }, [3234, 984, 56, 215, 55, 14];
-    forks: EXACT, Shape { threads: (2, 4), forks: true, ..Shape::PLAIN }, [3765, 1005, 43, 186, 21, 6];
-    atomics: EXACT, Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN }, [2503, 846, 46, 289, 91, 37];
-    branches: SOUND, Shape { threads: (2, 3), branches: true, ..Shape::PLAIN }, [5142, 1178, 48, 681, 228, 16];
-    tries: SOUND, Shape { threads: (2, 3), tries: true, branches: true, ..Shape::PLAIN }, [4411, 1077, 57, 579, 228, 9];
-    conditions: SOUND, Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN }, [2499, 667, 26, 347, 149, 83];
-    semaphores: SOUND, Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN }, [1936, 550, 42, 179, 85, 10];
-    barriers: SOUND, Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN }, [2583, 707, 23, 288, 178, 22];
+    chains: EXACT, Shape::CHAINS, [5052, 1410, 140, 357, 70, 5];
+    shared: EXACT, Shape::SHARED, [3234, 984, 56, 215, 55, 14];
+    forks: EXACT, Shape::FORKS, [3765, 1005, 43, 186, 21, 6];
+    atomics: EXACT, Shape::ATOMICS, [2503, 846, 46, 289, 91, 37];
+    branches: SOUND, Shape::BRANCHES, [5142, 1178, 48, 681, 228, 16];
+    tries: SOUND, Shape::TRIES, [4411, 1077, 57, 579, 228, 9];
+    conditions: SOUND, Shape::CONDITIONS, [2499, 667, 26, 347, 149, 83];
+    semaphores: SOUND, Shape::SEMAPHORES, [1936, 550, 42, 179, 85, 10];
+    barriers: SOUND, Shape::BARRIERS, [2583, 707, 23, 288, 178, 22];
     everything: SOUND, Shape { race_free: true, ..Shape::EVERYTHING }, [586, 225, 7, 88, 48, 25];
 }
 

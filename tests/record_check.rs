@@ -21,11 +21,11 @@ fn main() {
     let root = support::root();
     let programs = root.join("tests/programs/finds");
     let mut trials = case::trials("finds", &programs, &[Variant::Instrumented], check_case);
-    for source in examples(&root.join("examples")) {
+    for (source, is_found) in examples(&root.join("examples")) {
         for variant in [Variant::Instrumented, Variant::Clang] {
             let name = source.strip_prefix(root).unwrap_or(&source).with_extension("");
             let source = source.clone();
-            let trial = move || Ok(check_example(&source, variant)?);
+            let trial = move || Ok(check_example(&source, is_found, variant)?);
             trials.push(Trial::test(format!("{}::{}", name.display(), variant.name()), trial));
         }
     }
@@ -38,33 +38,32 @@ fn main() {
 /// So that it shows that something was compared.
 static FINDINGS: AtomicUsize = AtomicUsize::new(0);
 
-fn examples(directory: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(directory).expect("the examples").flatten().map(|entry| entry.path());
-    let mut sources: Vec<PathBuf> =
-        entries.filter(|path| path.is_dir()).flat_map(|path| support::sources(&path)).collect();
-    sources.sort();
-    sources
+/// The sources of the listed examples, and whether the monitor finds something: some show only in their data.
+fn examples(directory: &Path) -> Vec<(PathBuf, bool)> {
+    let list = fs::read_to_string(directory.join("expected.txt")).expect("the list of the examples");
+    let rows = list.lines().filter(|line| !line.starts_with('#'));
+    let sources = rows.flat_map(|row| {
+        let mut words = row.split_whitespace();
+        let (name, blamed) = (words.next().unwrap_or_default(), words.next());
+        let is_found = blamed.is_some_and(|blamed| blamed != "-");
+        let is_buggy = |source: &PathBuf| source.file_stem().is_some_and(|stem| stem == "buggy");
+        support::sources(&directory.join(name))
+            .into_iter()
+            .map(move |source| (source.clone(), is_found && is_buggy(&source)))
+    });
+    sources.collect()
 }
 
-/// Some examples show only in their data: the list of all says so.
-fn is_for_the_monitor(source: &Path) -> bool {
-    let list = fs::read_to_string(support::root().join("examples/expected.txt")).expect("the list of the examples");
-    let name = source.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned();
-    let row = list.lines().find(|line| line.split_whitespace().next() == Some(&name));
-    row.and_then(|row| row.split_whitespace().nth(1)).is_some_and(|blamed| blamed != "-")
-}
-
-fn check_example(source: &Path, variant: Variant) -> Result<(), String> {
+fn check_example(source: &Path, is_found: bool, variant: Variant) -> Result<(), String> {
     let home = tempfile::tempdir().map_err(|error| error.to_string())?;
     let program = home.path().join("program");
     build::compile(variant, source, &program, &[])?;
-    let is_buggy = source.file_stem().is_some_and(|stem| stem == "buggy") && is_for_the_monitor(source);
     for (number, options) in OPTIONS.iter().enumerate() {
         let [log, traces] = ["log", "traces"].map(|name| home.path().join(format!("{name}{number}")));
         let all = format!("log_path={}:trace_path={}:{options}", log.display(), traces.display());
         let live = run(preloaded(&program, &all).current_dir(home.path()))?;
         let compared = compare(&log, &traces, &live.stderr)?;
-        if is_buggy && compared == 0 {
+        if is_found && compared == 0 {
             return Err(format!("nothing was found with {options:?}: {live}"));
         }
     }

@@ -9,14 +9,17 @@ mod support;
 mod trace_run;
 
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use avmon::options::Options;
 use avmon::predict::history::{At, Config};
+use avmon::predict::parallel::in_parallel;
 use avmon::predict::search::Order;
-use avmon::replay::journal::Entry;
+use avmon::replay::journal::{self, Entry};
 use avmon::replay::schedule::{Schedule, Turn};
 use avmon::replay::synthesis::{Target, schedules};
 use avmon::report::modules::ModuleMap;
@@ -89,9 +92,9 @@ fn steer(name: &str, schedule: &Schedule) -> Result<Vec<Entry>, String> {
     fs::write(&file, schedule.to_string()).map_err(|error| error.to_string())?;
     let options = format!("replay_schedule={}:replay_journal={}", file.display(), journal.display());
     let ended = ends_as_usual(name, &options);
-    let text = fs::read_to_string(format!("{}.0", journal.display())).unwrap_or_default();
-    ended.map_err(|error| format!("{error}\n{schedule}\n{text}"))?;
-    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    let told = journal::read(&fs::read(format!("{}.0", journal.display())).unwrap_or_default());
+    ended.map_err(|error| format!("{error}\n{schedule}\n{told:?}"))?;
+    Ok(told)
 }
 
 /// Nobody has this number.
@@ -159,34 +162,74 @@ fn the_recorded_order_is_kept() {
     assert!(STAGE.schedule.turns.len() > 50 && skipped == 0, "{journal:?} by\n{}", STAGE.schedule);
 }
 
-#[test]
-fn spoiled_schedules_hold_nobody_up() {
-    let mut failures = Vec::new();
-    for (way, spoil) in WAYS {
-        for seed in seeds() {
-            let mut schedule = STAGE.schedule.clone();
-            spoil(&mut schedule, &mut Random(seed));
-            let steered = steer(&format!("{way}_{seed}"), &schedule);
-            match steered {
-                Ok(journal) if journal.is_empty() => failures.push(format!("{way}, {seed}: not steered")),
-                Ok(_) => {}
-                Err(error) => failures.push(error),
-            }
-        }
-    }
+/// Runs that go on at the same time: what they do most is to wait.
+const AT_ONCE: usize = 8;
+
+/// None of these runs, each by its number, tells of a failure.
+#[track_caller]
+fn none_fails(count: usize, failure: impl Fn(usize) -> Option<String> + Sync) {
+    let failures: Vec<String> =
+        in_parallel(AT_ONCE, count, &|| false, failure).into_iter().flatten().flatten().collect();
     assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n\n"));
 }
 
 #[test]
+fn spoiled_schedules_hold_nobody_up() {
+    let seeds = seeds().end as usize;
+    none_fails(WAYS.len() * seeds, |number| {
+        let ((way, spoil), seed) = (WAYS[number / seeds], number % seeds);
+        let mut schedule = STAGE.schedule.clone();
+        spoil(&mut schedule, &mut Random(seed as u64));
+        match steer(&format!("{way}_{seed}"), &schedule) {
+            Ok(journal) if journal.is_empty() => Some(format!("{way}, {seed}: not steered")),
+            Ok(_) => None,
+            Err(error) => Some(error),
+        }
+    });
+}
+
+/// Runs a program to its end: the processor time that it used, and what it said.
+#[expect(clippy::zombie_processes, reason = "it is waited for, by the call that tells what it used")]
+fn processor_time(command: &mut Command) -> (Duration, String) {
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("the program");
+    let mut said = String::new();
+    child.stdout.take().expect("its stdout").read_to_string(&mut said).expect("what it says");
+    let mut status = 0;
+    // SAFETY: all zeros are a value of this plain struct.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the child is ours and nobody else waits for it; both places live until the call returns.
+    let waited = unsafe { libc::wait4(child.id() as libc::pid_t, &raw mut status, 0, &raw mut used) };
+    assert_eq!((waited, status), (child.id() as libc::pid_t, 0), "{said}");
+    let of = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+    (of(used.ru_utime) + of(used.ru_stime), said)
+}
+
+#[test]
+fn who_waits_for_a_turn_leaves_the_processor_alone() {
+    let home = tempfile::tempdir().expect("a directory");
+    let [program, traces, file] = ["program", "traces", "schedule"].map(|name| home.path().join(name));
+    let source = support::root().join("tests/programs/steered/late.c");
+    build::compile(Variant::Instrumented, &source, &program, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let recorded = format!("report=0:summary=0:exitcode=0:trace_all=1:trace_path={}", traces.display());
+    let (ordinary, last) = processor_time(recording::preloaded(&program, &recorded).args(["0", "2000"]));
+    assert_eq!(last, "2\n", "the thread was too late even for this recording");
+    let schedule = schedule_of(&recording::processes(&traces).pop().expect("a recording"));
+    fs::write(&file, schedule.to_string()).expect("a schedule");
+
+    let steered =
+        format!("report=0:summary=0:exitcode=0:replay_step_timeout_ms=60000:replay_schedule={}", file.display());
+    let (used, last) = processor_time(recording::preloaded(&program, &steered).args(["3000", "0"]));
+    assert_eq!(last, "2\n", "main did not wait for its turn");
+    // Asking again and again for those three seconds would take about as much.
+    assert!(used < ordinary + Duration::from_secs(1), "{used:?} of the processor; {ordinary:?} when nobody waited");
+}
+
+#[test]
 fn chance_holds_nobody_up() {
-    let failures: Vec<String> = seeds()
-        .filter_map(|seed| {
-            let seed = seed + 1;
-            ends_as_usual(&format!("chance {seed}"), &format!("chaos_seed={seed}:chaos_changes=5:chaos_length=500"))
-                .err()
-        })
-        .collect();
-    assert!(failures.is_empty(), "{} failed:\n{}", failures.len(), failures.join("\n\n"));
+    none_fails(seeds().end as usize, |number| {
+        let seed = number + 1;
+        ends_as_usual(&format!("chance {seed}"), &format!("chaos_seed={seed}:chaos_changes=5:chaos_length=500")).err()
+    });
 }
 
 /// The same answers in every run, recorded or steered, before the first thread and after it; and time passes all the same.

@@ -58,6 +58,7 @@ fn is_shown(history: &History, prediction: &Prediction, facts: &Facts) -> bool {
             let (there, back) = ((first, culprit), (culprit_too, second));
             facts.crossings.contains(&Crossing { one: there.min(back), other: there.max(back) })
         }
+        Split::View | Split::Stale => unreachable!("nobody asked for them"),
     }
 }
 
@@ -314,11 +315,11 @@ mod windows {
     // Without branches: what is read on the way may then be something else.
     families! {
         two_threads: Shape::PLAIN;
-        three_locks: Shape { threads: (2, 3), locks: 3, variables: 3, ..Shape::PLAIN };
-        chains: Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN };
-        shared: Shape { threads: (2, 3), shared: true, ..Shape::PLAIN };
-        forks: Shape { threads: (2, 4), forks: true, ..Shape::PLAIN };
-        barriers: Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN };
+        three_locks: Shape::THREE_LOCKS;
+        chains: Shape::CHAINS;
+        shared: Shape::SHARED;
+        forks: Shape::FORKS;
+        barriers: Shape::BARRIERS;
     }
 }
 
@@ -350,18 +351,18 @@ macro_rules! families {
 
 families! {
     two_threads: Shape::PLAIN;
-    races: Shape { threads: (2, 3), race_free: false, ..Shape::PLAIN };
-    three_locks: Shape { threads: (2, 3), locks: 3, variables: 3, ..Shape::PLAIN };
-    chains: Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN };
-    shared: Shape { threads: (2, 3), shared: true, ..Shape::PLAIN };
-    forks: Shape { threads: (2, 4), forks: true, ..Shape::PLAIN };
-    atomics: Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN };
-    branches: Shape { threads: (2, 3), branches: true, ..Shape::PLAIN };
-    tries: Shape { threads: (2, 3), tries: true, branches: true, ..Shape::PLAIN };
-    atomic_branches: Shape { threads: (2, 3), atomics: true, branches: true, ..Shape::PLAIN };
-    conditions: Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN };
-    semaphores: Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN };
-    barriers: Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN };
+    races: Shape::RACES;
+    three_locks: Shape::THREE_LOCKS;
+    chains: Shape::CHAINS;
+    shared: Shape::SHARED;
+    forks: Shape::FORKS;
+    atomics: Shape::ATOMICS;
+    branches: Shape::BRANCHES;
+    tries: Shape::TRIES;
+    atomic_branches: Shape::ATOMIC_BRANCHES;
+    conditions: Shape::CONDITIONS;
+    semaphores: Shape::SEMAPHORES;
+    barriers: Shape::BARRIERS;
     everything: Shape::EVERYTHING;
 }
 

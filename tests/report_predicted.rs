@@ -172,7 +172,7 @@ impl Scene {
             panic!("it is possible")
         };
         let block = history.frames.common(history.step(first).frame, history.step(second).frame).unwrap();
-        Prediction { shape: Shape::Two, steps, block, order, alike: 1 }
+        Prediction { shape: Shape::Two, steps, block, order, alike: 1, view: Vec::new(), dependency: None }
     }
 
     /// What is told of the run if this is predicted.
@@ -221,7 +221,7 @@ fn triple(history: &History, steps: Steps, pattern: Pattern) -> Prediction {
         panic!("it is possible")
     };
     let block = history.frames.common(history.step(steps.first).frame, history.step(steps.second).frame).unwrap();
-    Prediction { shape: Shape::One(pattern), steps, block, order, alike: 5 }
+    Prediction { shape: Shape::One(pattern), steps, block, order, alike: 5, view: Vec::new(), dependency: None }
 }
 
 struct Outcome {

@@ -146,17 +146,17 @@ impl Figures {
 families! {
     two_threads: Shape::PLAIN, [1002, 698, 583, 0, 0, 583, 7];
     flat_sections: Shape { threads: (2, 3), nested: false, ..Shape::PLAIN }, [921, 920, 653, 0, 0, 648, 0];
-    three_locks: Shape { threads: (2, 3), locks: 3, variables: 3, ..Shape::PLAIN }, [963, 636, 481, 0, 0, 484, 2];
-    chains: Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN }, [975, 867, 590, 0, 0, 578, 5];
-    shared: Shape { threads: (2, 3), shared: true, ..Shape::PLAIN }, [873, 716, 513, 0, 0, 519, 4];
-    forks: Shape { threads: (2, 4), forks: true, ..Shape::PLAIN }, [981, 638, 471, 0, 0, 463, 4];
-    branches: Shape { threads: (2, 3), branches: true, ordered: true, ..Shape::PLAIN }, [807, 753, 506, 1, 0, 501, 1];
-    tries: Shape { threads: (2, 3), tries: true, branches: true, ordered: true, ..Shape::PLAIN }, [654, 568, 389, 3, 0, 383, 2];
-    atomics: Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN }, [939, 496, 388, 0, 0, 389, 1];
-    atomic_branches: Shape { threads: (2, 3), atomics: true, branches: true, ordered: true, ..Shape::PLAIN }, [459, 309, 215, 2, 0, 213, 2];
-    conditions: Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN }, [843, 594, 407, 9, 0, 406, 37];
-    semaphores: Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN }, [849, 623, 456, 0, 0, 455, 6];
+    three_locks: Shape::THREE_LOCKS, [963, 636, 481, 0, 0, 484, 2];
+    chains: Shape::CHAINS, [975, 867, 590, 0, 0, 578, 5];
+    shared: Shape::SHARED, [873, 716, 513, 0, 0, 519, 4];
+    forks: Shape::FORKS, [981, 638, 471, 0, 0, 463, 4];
+    branches: Shape { ordered: true, ..Shape::BRANCHES }, [807, 753, 506, 1, 0, 501, 1];
+    tries: Shape { ordered: true, ..Shape::TRIES }, [654, 568, 389, 3, 0, 383, 2];
+    atomics: Shape::ATOMICS, [939, 496, 388, 0, 0, 389, 1];
+    atomic_branches: Shape { ordered: true, ..Shape::ATOMIC_BRANCHES }, [459, 309, 215, 2, 0, 213, 2];
+    conditions: Shape::CONDITIONS, [843, 594, 407, 9, 0, 406, 37];
+    semaphores: Shape::SEMAPHORES, [849, 623, 456, 0, 0, 455, 6];
     everything: Shape { race_free: true, ..Shape::EVERYTHING }, [174, 64, 54, 3, 0, 55, 5];
     unordered_branches: Shape { threads: (2, 3), branches: true, tries: true, chains: true, ..Shape::PLAIN }, [687, 613, 416, 2, 0, 424, 10];
-    barriers: Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN }, [855, 687, 494, 0, 0, 490, 11];
+    barriers: Shape::BARRIERS, [855, 687, 494, 0, 0, 490, 11];
 }

@@ -13,7 +13,6 @@ use avmon::event::{Event, Kind, ThreadId, atomic};
 use avmon::report::finding;
 use avmon::report::json::Record;
 use avmon::scenario::events::place_of;
-use avmon::scenario::explore::{Search, explore};
 use avmon::scenario::machine::{Effect, Machine};
 use avmon::scenario::program::Program;
 use avmon::scenario::run::Run;
@@ -23,10 +22,10 @@ use avmon::scenario::{MOST_OPERATORS, parse};
 use common::BLOCKS;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use scenarios::judge::can_only_end;
 use scenarios::{Shape, cases};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -300,7 +299,7 @@ fn check(task: &Task, tally: &Mutex<Tally>) -> Result<(), String> {
     if events != expected.events && expected.status != 3 {
         return Err(format!("events {events:?}\nnot {:?}", expected.events));
     }
-    let ends = can_only_end(&machine);
+    let ends = can_only_end(&machine, MOST_STEPS);
     if ends {
         let free = in_home(Command::new(&program).arg("free"))?;
         if !matches!(free.end, End::Exit(0 | 1)) {
@@ -314,16 +313,6 @@ fn check(task: &Task, tally: &Mutex<Tally>) -> Result<(), String> {
     tally.free += usize::from(ends);
     tally.inexact += usize::from(!expected.is_exact);
     Ok(())
-}
-
-/// Whether every run comes to an end.
-fn can_only_end(machine: &Machine<'_>) -> bool {
-    let mut all_end = true;
-    let explored = explore(machine, Search::Reduced, MOST_STEPS, &mut |run| {
-        all_end &= run.is_complete();
-        if all_end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    });
-    all_end && explored.is_complete
 }
 
 /// Checks all, on as many threads as there are processors, and tells about every one that fails.
@@ -375,14 +364,14 @@ fn examples() {
 const FAMILIES: &[(&str, Shape)] = &[
     ("two_threads", Shape::PLAIN),
     ("three_locks", Shape { threads: (2, 3), locks: 3, variables: 3, chains: true, ..Shape::PLAIN }),
-    ("shared", Shape { threads: (2, 3), shared: true, ..Shape::PLAIN }),
-    ("forks", Shape { threads: (2, 4), forks: true, ..Shape::PLAIN }),
-    ("branches", Shape { threads: (2, 3), branches: true, tries: true, ordered: true, ..Shape::PLAIN }),
-    ("atomics", Shape { threads: (2, 3), atomics: true, branches: true, ordered: true, ..Shape::PLAIN }),
+    ("shared", Shape::SHARED),
+    ("forks", Shape::FORKS),
+    ("branches", Shape { ordered: true, ..Shape::TRIES }),
+    ("atomics", Shape { ordered: true, ..Shape::ATOMIC_BRANCHES }),
     ("conditions", Shape { threads: (3, 4), conditions: true, ..Shape::PLAIN }),
-    ("semaphores", Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN }),
-    ("barriers", Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN }),
-    ("racy", Shape { threads: (2, 3), race_free: false, branches: true, ..Shape::PLAIN }),
+    ("semaphores", Shape::SEMAPHORES),
+    ("barriers", Shape::BARRIERS),
+    ("racy", Shape::RACY_BRANCHES),
 ];
 
 #[test]

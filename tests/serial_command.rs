@@ -167,6 +167,7 @@ fn runs_of_a_block_are_counted_and_the_block_is_told_once() {
 #[test]
 fn the_exit_code_can_be_kept_and_waits_can_be_strict() {
     assert_eq!(check_events(&split(1), &["--exitcode", "0"]).code, Some(0));
+    assert_eq!(check_events(&split(1), &["--exitcode", "7"]).code, Some(7));
     let mut waits = split(1);
     waits.insert(5, (1, event(Kind::Interfere, 0)));
     assert_eq!(check_events(&waits, &[]).code, Some(0));

@@ -50,7 +50,7 @@ static void *evictor(void *unused)
 
 int main(void)
 {
-    struct view view = {NULL, 0};
+    struct view view = {NULL, -1};
     pthread_t threads[2];
     pthread_create(&threads[0], NULL, viewer, &view);
     pthread_create(&threads[1], NULL, evictor, NULL);

@@ -41,7 +41,7 @@ static void put(struct object *object)
     /* The other user may drop its reference here. */
     if (references(object) == 0) { /* second */
         times_freed++;
-        free(object);
+        free(object); /* second */
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::exit::{ExitCode, Failure};
 use super::figures::counted;
+use super::predict::effort::Deadline;
 use super::progress::Progress;
 use super::stage::{Chance, Stage};
 use super::tell;
 use crate::options::Options;
-use crate::replay::verdict::{self, Looks};
+use crate::replay::verdict::{self, Baseline, Looks};
 use clap::Args;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -16,7 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   avmon chaos -- ./test
   avmon chaos --runs 1000 -- ./test
-  avmon chaos --seed 17 --runs 1 -- ./test     once more, as it was with seed 17
+  avmon chaos --seed 17 --runs 1 -- ./test     once more, by the priorities of seed 17
   avmon chaos --changes 5 --length 200 -- ./test
 
 'avmon confirm' knows where to look; this does not. The exit code is 66 if the program failed as it never does otherwise.";
@@ -62,7 +63,8 @@ impl Chaos {
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let mut stage = Stage::new(&self.program)?;
         stage.limit(Duration::from_secs(self.timeout));
-        let (baseline, _) = stage.baseline(self.baseline, self.ignore_output, &[])?;
+        let ordinary = || Ok(stage.baseline(self.baseline, self.ignore_output, &[], &Deadline::after(None))?.0);
+        let mut baseline: Baseline = ordinary()?;
         for remark in baseline.remarks() {
             tell("warning", &remark);
         }
@@ -70,7 +72,12 @@ impl Chaos {
         for run in 0..self.runs {
             let seed = self.seed.saturating_add(run);
             let (ended, journal) = stage.chance(Chance { seed, changes: self.changes, length: self.length })?;
-            if let Some(failure) = baseline.failure_of(&Looks::from(&ended)) {
+            let looks = Looks::from(&ended);
+            if baseline.failure_of(&looks).is_some() {
+                // The program may do so by itself by now.
+                baseline.runs.extend(ordinary()?.runs);
+            }
+            if let Some(failure) = baseline.failure_of(&looks) {
                 drop(progress);
                 let deadlock = verdict::told_deadlock(&journal).filter(|_| failure == verdict::Failure::Timeout);
                 let failure = deadlock.unwrap_or_else(|| failure.to_string());

@@ -4,7 +4,8 @@
 //! Only those calls are wanted, not the library behind them: the option goes to the compiler proper alone, and the
 //! program is linked with our small library of hooks instead.
 
-use super::support;
+use super::kept_ir::{self, Kept};
+use super::{parent, support, tell};
 use crate::interpose::strings::builtins;
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
@@ -131,6 +132,7 @@ impl Compiler {
                 }
             }
             Family::Clang => {
+                flags.push(WHOLE_TYPES.into());
                 flags.extend(strings(&["-Xclang", "-fsanitize=thread", "-mllvm", "-tsan-distinguish-volatile=1"]));
                 // Without it a read that a write of the same variable follows gets no hook.
                 flags.extend(strings(&["-mllvm", "-tsan-instrument-read-before-write=1"]));
@@ -167,7 +169,8 @@ pub fn library_flags(support: &Path) -> Vec<OsString> {
     flags
 }
 
-/// Runs the compiler in place of this process. Comes back only with an error, or when there was nothing to compile.
+/// Runs the compiler in place of this process, or as its only child where IR is kept. Comes back only with an error, or
+/// when there was nothing to compile.
 pub fn run(language: Language, mut arguments: Vec<OsString>) -> Result<(), String> {
     if let [option, directory] = &arguments[..]
         && option == "--install-links"
@@ -179,9 +182,15 @@ pub fn run(language: Language, mut arguments: Vec<OsString>) -> Result<(), Strin
         named = Some(name.to_owned());
         arguments.remove(0);
     }
+    let kept = Kept::of(&expand(&arguments, Path::new("")));
     let mut call = Call::new(language, named.as_deref(), arguments)?;
-    let error = call.command.exec();
-    Err(call.not_started(&error))
+    match kept.filter(|_| call.compiler.family == Family::Clang) {
+        Some(kept) if kept_ir::is_wanted()? => call.run_and_keep(&kept),
+        _ => {
+            let error = call.command.exec();
+            Err(call.not_started(&error))
+        }
+    }
 }
 
 /// The compiler with all its arguments.
@@ -198,6 +207,20 @@ impl Call {
         let mut command = compiler.command();
         command.args(complete(&compiler, arguments)?);
         Ok(Call { compiler, language, command })
+    }
+
+    /// Runs the compiler, then once more for the IR if all went well, and ends as the first run did.
+    fn run_and_keep(mut self, kept: &Kept) -> Result<(), String> {
+        self.command.args(kept.note());
+        let mut child = parent::spawn(&mut self.command).map_err(|error| self.not_started(&error))?;
+        let status = parent::wait(&mut child).map_err(|error| format!("the compiler was lost: {error}"))?;
+        // The directory was there for the first run.
+        if let (true, Ok(support)) = (status.success(), support::directory()) {
+            for warning in kept.make(|| self.compiler.command(), &support) {
+                tell("warning", &warning);
+            }
+        }
+        parent::end_like(status)
     }
 
     /// What to tell the user if the command cannot be started.
@@ -227,7 +250,7 @@ fn install_links(directory: &Path) -> Result<(), String> {
 /// The user's arguments with ours. Those of a call that neither compiles nor links stay as they are, so that build
 /// systems recognise the compiler by its own answers.
 fn complete(compiler: &Compiler, arguments: Vec<OsString>) -> Result<Vec<OsString>, String> {
-    let seen = expand(&arguments);
+    let seen = expand(&arguments, Path::new(""));
     let job = Job::of(&seen);
     job.check()?;
     if !job.compiles() && !job.links() {
@@ -280,8 +303,11 @@ const SOURCES: &[&str] = &[
 ];
 const HEADERS: &[&str] = &["h", "H", "hh", "hp", "hxx", "hpp", "HPP", "h++", "tcc"];
 
+/// Lets clang tell the members of a class also where the class is only used, and the file with its first virtual function would tell them.
+pub(super) const WHOLE_TYPES: &str = "-fstandalone-debug";
+
 /// Options whose value is the next argument, which is then no input file.
-const WITH_VALUE: &[&str] = &[
+pub(super) const WITH_VALUE: &[&str] = &[
     "-o",
     "-I",
     "-L",
@@ -302,6 +328,7 @@ const WITH_VALUE: &[&str] = &[
     "-MQ",
     "-MJ",
     "-include",
+    "-include-pch",
     "-imacros",
     "-isystem",
     "-iquote",
@@ -422,7 +449,7 @@ impl Job {
 }
 
 /// The argument without the thread sanitizer, whose library must not be linked; `None` if nothing remains.
-fn without_thread_sanitizer(argument: &OsStr) -> Option<OsString> {
+pub(super) fn without_thread_sanitizer(argument: &OsStr) -> Option<OsString> {
     let Some(list) = argument.to_str().and_then(|text| text.strip_prefix("-fsanitize=")) else {
         return Some(argument.to_owned());
     };
@@ -431,24 +458,24 @@ fn without_thread_sanitizer(argument: &OsStr) -> Option<OsString> {
 }
 
 /// The arguments with those of response files (`@file`) in their place. As in the compilers, a file that cannot be read
-/// is an argument like any other, and files may name files.
-fn expand(arguments: &[OsString]) -> Vec<OsString> {
+/// is an argument like any other, and files may name files. Paths are seen from a directory; the empty one is here.
+pub(super) fn expand(arguments: &[OsString], directory: &Path) -> Vec<OsString> {
     // Deeper nesting is a file that names itself; the compiler will say so.
-    fn into(all: &mut Vec<OsString>, arguments: &[OsString], depth: u32) {
+    fn into(all: &mut Vec<OsString>, arguments: &[OsString], directory: &Path, depth: u32) {
         for argument in arguments {
             let content = argument
                 .as_bytes()
                 .strip_prefix(b"@")
                 .filter(|_| depth < 16)
-                .and_then(|path| fs::read(OsStr::from_bytes(path)).ok());
+                .and_then(|path| fs::read(directory.join(OsStr::from_bytes(path))).ok());
             match content {
-                Some(content) => into(all, &split_response(&content), depth + 1),
+                Some(content) => into(all, &split_response(&content), directory, depth + 1),
                 None => all.push(argument.clone()),
             }
         }
     }
     let mut all = Vec::new();
-    into(&mut all, arguments, 0);
+    into(&mut all, arguments, directory, 0);
     all
 }
 
@@ -576,9 +603,9 @@ mod tests {
         fs::write(&inner, "-c a.c").unwrap();
         fs::write(&outer, format!("-O2 @{}", inner.display())).unwrap();
         let arguments = [joined("@", &outer), "@missing".into()];
-        assert_eq!(expand(&arguments), ["-O2", "-c", "a.c", "@missing"]);
+        assert_eq!(expand(&arguments, Path::new("")), ["-O2", "-c", "a.c", "@missing"]);
         fs::write(&inner, format!("@{}", inner.display())).unwrap();
-        assert_eq!(expand(&[joined("@", &inner)]), [joined("@", &inner)]);
+        assert_eq!(expand(&[joined("@", &inner)], Path::new("")), [joined("@", &inner)]);
     }
 
     #[test]

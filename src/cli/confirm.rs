@@ -5,16 +5,18 @@ mod hunt;
 pub mod state;
 
 use super::exit::{ExitCode, Failure};
+use super::flags::quoted;
 use super::launch::OptionFlags;
 use super::own_directory::{Kind, cannot};
+use super::predict::dependencies::ViewFlags;
 use super::predict::effort::Deadline;
 use super::stage::{Stage, SteeringFlags};
 use super::{recording, replay, tell};
 use crate::options::Options;
 use crate::replay::run;
-use crate::replay::verdict::{Baseline, Looks, Verdict};
-use crate::report::finding::{Finding, Rung, Strength, Trial};
-use cases::{Case, Cases, Process};
+use crate::replay::verdict::{Baseline, Judgement, Looks, Verdict};
+use crate::report::finding::{Finding, Strength, Trial};
+use cases::{Case, Cases, Process, Wanted};
 use clap::Args;
 use hunt::{Budget, Hunt};
 use state::{Shard, State, Tried};
@@ -31,6 +33,7 @@ Examples:
   avmon confirm -o /tmp/hunt -- ./run-tests.sh      schedules and results go to /tmp/hunt
   avmon confirm --time 600 --runs 200 -- ./test     no longer, and no more runs
   avmon confirm --resume -- ./test                  go on after an interruption
+  avmon confirm --views -- ./test                   also what critical sections access together
   avmon confirm --pin time,random -- ./test         for a program that depends on them
   avmon record --all -o run -- ./test; avmon confirm --trace run --shard 2/4 -o part2 -- ./test
   avmon merge part1 part2 part3 part4               all parts of such a hunt as one
@@ -49,6 +52,11 @@ const HUNT: Kind = Kind {
 
 /// The recording in that directory.
 const TRACE: &str = "trace";
+
+/// Ordinary runs if nothing else is said.
+const BASELINE: u32 = 3;
+/// Runs that are recorded until one does not fail.
+const RECORDINGS: u32 = 3;
 
 /// The ordinary runs may take so long.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -77,11 +85,11 @@ pub struct Confirm {
     #[arg(long, value_name = "NUMBER/COUNT")]
     shard: Option<Shard>,
 
-    /// Begin no new steered run after so many seconds
+    /// Begin no new run after so many seconds
     #[arg(long, value_name = "SECONDS")]
     time: Option<u64>,
 
-    /// Make at most so many steered runs
+    /// Make at most so many steered runs, beside those with which a failure is compared
     #[arg(long, value_name = "COUNT")]
     runs: Option<usize>,
 
@@ -90,7 +98,7 @@ pub struct Confirm {
     jobs: u32,
 
     /// Ordinary runs, to know how the program ends when nobody steers it
-    #[arg(long, value_name = "COUNT", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "COUNT", default_value_t = BASELINE, value_parser = clap::value_parser!(u32).range(1..))]
     baseline: u32,
 
     /// What the program writes is no matter of its success
@@ -100,6 +108,9 @@ pub struct Confirm {
     /// Kill a run after so many seconds [default: 5, and 30 times as long as the longest ordinary run]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     timeout: Option<u64>,
+
+    #[command(flatten)]
+    views: ViewFlags,
 
     #[command(flatten)]
     steering: SteeringFlags,
@@ -126,37 +137,49 @@ impl Confirm {
     }
 
     fn hunt(&self, deadline: Deadline, stage: &mut Stage, mut state: State) -> Result<ExitCode, Failure> {
-        let (baseline, limit) = self.baseline(stage, &mut state)?;
+        let (mut baseline, limit) = self.baseline(&deadline, stage, &mut state)?;
         stage.limit(limit);
-        let Some(recording) = self.recording(stage, &mut state, &baseline)? else {
+        let Some(recording) = self.recording(&deadline, stage, &mut state, &mut baseline)? else {
             return super::print(b"avmon: the program created no thread, so there is nothing to confirm\n");
         };
         let output =
             || if self.json { Box::new(io::sink()) as Box<dyn io::Write + Send> } else { Box::new(io::stdout()) };
         let settings: Vec<(&'static str, &str)> = self.flags.settings().collect();
-        let Cases { mut processes, cases } =
-            Cases::of(&recording, &self.output, &settings.iter().copied(), &deadline, output)?;
+        // As much time is left for the runs.
+        let wanted = Wanted { views: &self.views, deadline: &deadline.half() };
+        let Cases { mut processes, mut cases } =
+            Cases::of(&recording, &self.output, &settings.iter().copied(), &wanted, output)?;
 
         if run::interruption().is_some() {
-            return Err(Failure::new(ExitCode::Interrupted, "interrupted"));
+            return Err(interrupted());
         }
         // The recording may be older than the program: one that is given, or one of a hunt that goes on.
         for candidate in cases.iter().flat_map(|case| &case.candidates) {
             replay::check_build(&candidate.schedule, &stage.launch().path)?;
         }
+        let candidates = || cases.iter().flat_map(|case| &case.candidates);
+        let numbers = state.numbers(candidates().map(|candidate| (candidate.digest, candidate.number)));
+        for (candidate, number) in cases.iter_mut().flat_map(|case| &mut case.candidates).zip(numbers) {
+            candidate.number = number;
+        }
         let mut untried = without_schedule(&processes, &cases);
         let chosen = |index| self.shard.or(state.shard).is_none_or(|shard: Shard| shard.has(index));
         let cases: Vec<&Case> = (0..).zip(&cases).filter(|(index, _)| chosen(*index)).map(|(_, case)| case).collect();
-        state.add_schedules(cases.iter().map(|case| case.candidates.len()).sum())?;
+        state.add_schedules(
+            cases.iter().flat_map(|case| &case.candidates).map(|candidate| candidate.digest).collect(),
+        )?;
         let budget = Budget { deadline, runs: self.runs, jobs: self.jobs as usize };
         let hunt = Hunt::new(stage, &self.steering, baseline, &self.output, budget, state);
         hunt.run(&cases)?;
+        if run::interruption().is_some() {
+            return Err(interrupted());
+        }
         let over = hunt.over();
         let state = hunt.finish();
         let has_nothing = processes.iter().all(|process| process.entries.is_empty());
 
         for case in cases {
-            let tried = case.candidates.iter().filter_map(|candidate| state.tried.get(&candidate.number));
+            let tried = case.candidates.iter().filter_map(|candidate| state.tried.get(&candidate.digest));
             if let Some(trial) = self.trial(case, tried, stage) {
                 processes[case.process].entries[case.entry].finding.prove(trial);
             } else if let Some(why) = over {
@@ -166,8 +189,7 @@ impl Confirm {
         let mut is_proven = false;
         for mut process in processes {
             process.entries.sort_by_key(|entry| Reverse(entry.finding.rung));
-            let strong = process.entries.iter().filter(|entry| entry.finding.strength == Strength::Strong);
-            is_proven |= strong.map(|entry| entry.finding.rung).any(|rung| rung >= Rung::Confirmed);
+            is_proven |= process.entries.iter().any(|entry| entry.finding.is_proven());
             process.monitor.publish(process.entries);
             process.monitor.finish(&process.totals);
         }
@@ -179,7 +201,21 @@ impl Confirm {
             if has_nothing {
                 untried += "avmon: nothing was predicted from this run\n";
             }
-            super::print((untried + &state.totals().text()).as_bytes())?;
+            let totals = state.totals();
+            let goes_on = match over.filter(|_| state.is_unfinished()) {
+                Some(why) => {
+                    format!("avmon: not all were run, since {why}; go on with '{}'\n", self.resuming(stage))
+                }
+                None => String::new(),
+            };
+            // It may be for the recorded run.
+            let advice = if goes_on.is_empty() && totals.failing() == 0 {
+                format!("avmon: nothing failed; 'avmon chaos -- {}' does without a prediction\n", state.program)
+            } else {
+                String::new()
+            };
+            super::print((untried + &advice + &totals.text() + &goes_on).as_bytes())?;
+            warn_if_none_reached(&state);
         }
         recording::exit_code(is_proven, self.flags.settings())
     }
@@ -188,8 +224,18 @@ impl Confirm {
     fn state(&self, stage: &Stage) -> Result<State, Failure> {
         let line = stage.launch().line();
         if !self.resume {
+            self.check_shard(&line)?;
+            if let Some(trace) = &self.trace {
+                check_is_whole(trace)?;
+            }
             HUNT.make(&self.output)?;
-            return State::begin(&self.output, &line, self.shard, &self.steering.pin);
+            let mut state = State::begin(&self.output, line, self.shard, &self.steering.pin, self.shape())?;
+            if let Some(trace) = &self.trace {
+                let directory = self.output.join(TRACE);
+                link(trace, &directory)?;
+                state.add_recording(cases::identity(&directory)?)?;
+            }
+            return Ok(state);
         }
         let state = State::read(&self.output)?;
         let usage = |text: String| Err(Failure::new(ExitCode::Usage, text));
@@ -199,9 +245,14 @@ impl Confirm {
         if self.shard.is_some_and(|shard| state.shard != Some(shard)) {
             return usage(format!("the hunt in {} is of another shard; leave out --shard", self.output.display()));
         }
-        if self.steering.pin != state.pin {
-            let pin = if state.pin.is_empty() { "nothing".to_owned() } else { state.pin.join(",") };
-            return usage(format!("the hunt in {} has {pin} pinned; give the same --pin", self.output.display()));
+        if self.shape() != state.shape {
+            return usage(format!(
+                "the hunt in {} was begun with '{}', and from '{}' other schedules may follow; go on with '{}'",
+                self.output.display(),
+                state.shape,
+                self.shape(),
+                self.resuming_with(stage, &state.shape)
+            ));
         }
         // They are written anew at the end.
         for log in logs(&self.output) {
@@ -210,11 +261,36 @@ impl Confirm {
         Ok(state)
     }
 
+    /// Parts that record for themselves number other findings, so that some would be tried twice, and others never.
+    fn check_shard(&self, program: &str) -> Result<(), Failure> {
+        match self.shard {
+            Some(shard) if self.trace.is_none() => Err(Failure::new(
+                ExitCode::Usage,
+                format!(
+                    "all shards must use one recording: make it with 'avmon record --all -o run -- {program}', \
+                     and give each '--trace run --shard NUMBER/{}'",
+                    shard.of
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// How the program runs by itself, and how long a steered run may take.
-    fn baseline(&self, stage: &mut Stage, state: &mut State) -> Result<(Baseline, Duration), Failure> {
+    fn baseline(
+        &self,
+        deadline: &Deadline,
+        stage: &mut Stage,
+        state: &mut State,
+    ) -> Result<(Baseline, Duration), Failure> {
         if state.baseline.is_none() {
             stage.limit(self.timeout.map_or(PATIENCE, Duration::from_secs));
-            let (baseline, longest) = stage.baseline(self.baseline, self.ignore_output, &self.steering.pin)?;
+            let (baseline, longest) =
+                stage.baseline(self.baseline, self.ignore_output, &self.steering.pin, deadline)?;
+            let made = baseline.runs.len();
+            if made < self.baseline as usize {
+                return Err(too_late(&format!("after {made} of {} ordinary runs", self.baseline)));
+            }
             state.add_baseline(baseline, longest.as_millis() as u64)?;
         }
         let (baseline, longest_ms) = state.baseline.clone().unwrap_or_default();
@@ -224,31 +300,58 @@ impl Confirm {
         Ok((baseline, self.timeout.map_or(Duration::from_millis(longest_ms) * SLOWER + AT_LEAST, Duration::from_secs)))
     }
 
-    /// The recording from which is predicted. None if there is nothing in it.
-    fn recording(&self, stage: &Stage, state: &mut State, baseline: &Baseline) -> Result<Option<PathBuf>, Failure> {
+    /// The recording from which is predicted. None if there is nothing in it. How the program ran then is part of the baseline.
+    fn recording(
+        &self,
+        deadline: &Deadline,
+        stage: &Stage,
+        state: &mut State,
+        baseline: &mut Baseline,
+    ) -> Result<Option<PathBuf>, Failure> {
         let directory = self.output.join(TRACE);
-        if state.is_recorded {
+        if state.recording.is_some() {
             return Ok(Some(directory));
         }
         if directory.exists() {
             // Only the begin of a recording, which was interrupted.
             fs::remove_dir_all(&directory).map_err(|error| cannot("replace", &directory, &error))?;
         }
-        if let Some(trace) = &self.trace {
-            check_is_whole(trace)?;
-            link(trace, &directory)?;
-        } else {
-            fs::create_dir(&directory).map_err(|error| cannot("make", &directory, &error))?;
-            let ended = stage.record(&directory, &self.steering)?;
-            if let Some(failure) = baseline.failure_of(&Looks::from(&ended)) {
-                tell("warning", &format!("the recorded run failed as no ordinary one did: {failure}"));
-            }
-            if recording::processes(&directory).is_empty() {
-                return Ok(None);
-            }
+        if deadline.is_over() {
+            return Err(too_late("before a run was recorded"));
         }
-        state.add_recording()?;
+        let looks = self.recorded(deadline, stage, &directory, baseline)?;
+        if let Some(failure) = baseline.failure_of(&looks) {
+            let told = format!("the recorded run failed as no ordinary one did, so that does not count: {failure}");
+            tell("warning", &told);
+        }
+        // Recording may change a program more than running it does, so that it need not agree with the ordinary runs.
+        baseline.controls.push(looks);
+        state.widen_baseline(baseline)?;
+        if recording::processes(&directory).is_empty() {
+            return Ok(None);
+        }
+        state.add_recording(cases::identity(&directory)?)?;
         Ok(Some(directory))
+    }
+
+    /// Records a run. One that fails is either what is hunted for, and another one goes well, or it is the recording's own doing.
+    fn recorded(
+        &self,
+        deadline: &Deadline,
+        stage: &Stage,
+        directory: &Path,
+        baseline: &Baseline,
+    ) -> Result<Looks, Failure> {
+        let mut tries = 0;
+        loop {
+            fs::create_dir(directory).map_err(|error| cannot("make", directory, &error))?;
+            let looks = Looks::from(&stage.record(directory, &self.steering)?);
+            tries += 1;
+            if baseline.failure_of(&looks).is_none() || tries == RECORDINGS || deadline.is_over() {
+                return Ok(looks);
+            }
+            fs::remove_dir_all(directory).map_err(|error| cannot("replace", directory, &error))?;
+        }
     }
 
     /// The best that is known of a finding.
@@ -259,7 +362,7 @@ impl Confirm {
                 verdict: tried.judgement.verdict,
                 detail: tried.judgement.detail.clone(),
                 schedule: hunt::file(&self.output, tried.number).display().to_string(),
-                flags: self.steering.text(),
+                flags: self.steering.words().iter().flat_map(|word| [word, " "]).collect(),
                 program,
                 switches: tried.switches,
                 runs: tried.runs,
@@ -282,14 +385,69 @@ impl Confirm {
         if failure.code != ExitCode::Interrupted {
             return failure;
         }
-        let output =
-            if self.output == Path::new(DIRECTORY) { String::new() } else { format!(" -o {}", self.output.display()) };
-        let text = format!(
-            "interrupted; go on with 'avmon confirm --resume{output} {}-- {}'",
-            self.steering.text(),
-            stage.launch().line()
-        );
-        Failure { text, ..failure }
+        Failure { text: format!("interrupted; go on with '{}'", self.resuming(stage)), ..failure }
+    }
+
+    /// The command that goes on with the hunt.
+    fn resuming(&self, stage: &Stage) -> String {
+        self.resuming_with(stage, &self.shape())
+    }
+
+    fn resuming_with(&self, stage: &Stage, shape: &str) -> String {
+        let mut words = vec!["avmon confirm --resume".to_owned()];
+        if self.output != Path::new(DIRECTORY) {
+            words.push(format!("-o {}", quoted(&self.output.to_string_lossy())));
+        }
+        words.extend((!shape.is_empty()).then(|| shape.to_owned()));
+        words.extend((self.baseline != BASELINE).then(|| format!("--baseline {}", self.baseline)));
+        words.extend(self.timeout.map(|seconds| format!("--timeout {seconds}")));
+        words.extend((self.jobs != 1).then(|| format!("--jobs {}", self.jobs)));
+        words.extend(self.json.then(|| "--json".to_owned()));
+        words.extend(self.settings(|name| !shapes(name)));
+        words.push(format!("-- {}", stage.launch().line()));
+        words.join(" ")
+    }
+
+    /// The flags by which schedules are made and judged.
+    fn shape(&self) -> String {
+        let mut words = self.views.words();
+        words.extend(self.steering.words());
+        words.extend(self.ignore_output.then(|| "--ignore-output".to_owned()));
+        words.extend(self.settings(shapes));
+        words.join(" ")
+    }
+
+    /// Options of the monitor, as flags.
+    fn settings(&self, wanted: fn(&str) -> bool) -> impl Iterator<Item = String> {
+        let settings = self.flags.settings().filter(move |(name, _)| wanted(name));
+        settings.map(|(name, value)| format!("--{}={}", name.replace('_', "-"), quoted(value)))
+    }
+}
+
+/// Whether other findings, or other names in them, may follow from an option of the monitor.
+fn shapes(option: &str) -> bool {
+    let is_of_looks = ["verbosity", "report", "summary", "color", "exitcode", "print_suppressions", "show_weak"];
+    !is_of_looks.contains(&option)
+}
+
+fn interrupted() -> Failure {
+    Failure::new(ExitCode::Interrupted, "interrupted")
+}
+
+/// Without all of these runs nobody could judge the others. An interruption ends the time too.
+fn too_late(when: &str) -> Failure {
+    match run::interruption() {
+        Some(_) => interrupted(),
+        None => Failure::internal(format!("the time was over {when}, so nothing was tried; give more with --time")),
+    }
+}
+
+/// If no schedule led anywhere, it may be another program, or one that does something else each time.
+fn warn_if_none_reached(state: &State) {
+    let first = state.tried.values().min_by_key(|tried| tried.number);
+    if let Some(first) = first.filter(|_| state.totals().reached() + state.totals().failing() == 0) {
+        let Judgement { verdict, detail } = &first.judgement;
+        tell("warning", &format!("no schedule led to its violation; the first one was {}: {detail}", verdict.name()));
     }
 }
 
@@ -299,7 +457,7 @@ fn without_schedule(processes: &[Process], cases: &[Case]) -> String {
     for (process, Process { entries, .. }) in processes.iter().enumerate() {
         for (index, entry) in entries.iter().enumerate() {
             if !cases.iter().any(|case| (case.process, case.entry) == (process, index)) {
-                text += &untried_line(&entry.finding, "there is no schedule for it");
+                text += &untried_line(&entry.finding, "no order of the recorded steps was found that leads to it");
             }
         }
     }

@@ -123,8 +123,8 @@ impl Stage {
         let output = self.workshop.run(line)?;
         let printed = self.without_directory(&example::text_of(&output));
         show(&printed);
-        if output.status.code() != Some(code as i32) {
-            let wanted = code as u8;
+        if output.status.code() != Some(i32::from(code.0)) {
+            let wanted = code.0;
             return Err(Failure::internal(format!(
                 "the demo expected exit code {wanted} from '{line}' but saw {}; 'avmon doctor' may tell why",
                 output.status

@@ -184,10 +184,10 @@ fn example() -> Vec<Check> {
 }
 
 fn outcome(name: &'static str, meaning: &str, status: std::process::ExitStatus, wanted: ExitCode) -> Check {
-    if status.code() == Some(wanted as i32) {
+    if status.code() == Some(i32::from(wanted.0)) {
         return Check::ok(name, meaning);
     }
-    let detail = format!("expected exit code {} but saw {status}", wanted as u8);
+    let detail = format!("expected exit code {} but saw {status}", wanted.0);
     Check::fail(name, detail, "run 'avmon demo' to see what it says")
 }
 

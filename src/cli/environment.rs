@@ -1,5 +1,6 @@
 //! The environment variables that avmon reads.
 
+use super::kept_ir;
 use crate::options;
 
 /// Where to find `libavmon.so`, if not beside the command.
@@ -11,6 +12,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     (LIBRARY, "the libavmon.so to use instead of the one beside the command or in ../lib"),
     ("AVMON_CC", "the compiler that 'avmon cc' calls, if not gcc"),
     ("AVMON_CXX", "the compiler that 'avmon c++' calls, if not g++ or the twin of AVMON_CC"),
+    (kept_ir::VARIABLE, "'off' lets 'avmon cc' with clang keep no LLVM IR beside its objects"),
 ];
 
 /// One warning for each variable that looks like ours but is not known.

@@ -5,11 +5,14 @@ use std::fmt::{self, Write as _};
 macro_rules! exit_codes {
     ($($(#[$doc:meta])* $name:ident = $code:literal, $help:literal;)*) => {
         /// The exit codes of `avmon` itself. Once `avmon run` or `avmon record` has started a program, the
-        /// program's own status counts.
+        /// program's own status counts. Option `exitcode` can ask for any other.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum ExitCode { $($(#[$doc])* $name = $code,)* }
+        pub struct ExitCode(pub u8);
 
+        #[expect(non_upper_case_globals, reason = "they are used like the variants of an enum")]
         impl ExitCode {
+            $($(#[$doc])* pub const $name: ExitCode = ExitCode($code);)*
+
             /// Every code with its meaning, in ascending order.
             pub const TABLE: &'static [(ExitCode, &'static str)] = &[$((ExitCode::$name, $help)),*];
         }
@@ -19,7 +22,7 @@ macro_rules! exit_codes {
 exit_codes! {
     Success = 0, "done; nothing was found";
     Usage = 2, "the command line or AVMON_OPTIONS is wrong";
-    Findings = 66, "strong findings (option exitcode changes this for a monitored program)";
+    Findings = 66, "strong findings (option exitcode changes this)";
     NotReached = 67, "the schedule did not lead to its violation";
     Failed = 125, "avmon itself could not do its work: library, log, suppressions, ...";
     CannotRun = 126, "the program cannot be executed or cannot be monitored: static, setuid, 32-bit, ...";
@@ -32,7 +35,7 @@ exit_codes! {
 pub fn help() -> String {
     let mut text = String::from("Exit codes:\n");
     for (code, meaning) in ExitCode::TABLE {
-        let _ = writeln!(text, "  {:>3}  {meaning}", *code as u8);
+        let _ = writeln!(text, "  {:>3}  {meaning}", code.0);
     }
     text.push_str("  Under 'avmon run' and 'avmon record' all others are the program's own; a shell shows 128+N for death by signal N.\n");
     text
@@ -71,10 +74,10 @@ mod tests {
     #[test]
     fn help_names_every_code_in_ascending_order() {
         let text = help();
-        let codes: Vec<u8> = ExitCode::TABLE.iter().map(|(code, _)| *code as u8).collect();
+        let codes: Vec<u8> = ExitCode::TABLE.iter().map(|(code, _)| code.0).collect();
         assert!(codes.is_sorted());
         for (code, meaning) in ExitCode::TABLE {
-            assert!(text.contains(&format!("{:>3}  {meaning}\n", *code as u8)));
+            assert!(text.contains(&format!("{:>3}  {meaning}\n", code.0)));
         }
     }
 }

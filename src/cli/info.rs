@@ -77,6 +77,8 @@ struct Facts {
     lost: u64,
     unseen: u64,
     order_gaps: u64,
+    /// Blocks of memory of before the first thread that the recording does not tell of.
+    early_blocks_lost: u64,
     threads: Vec<ThreadFacts>,
     modules: Vec<Module>,
     problems: Vec<String>,
@@ -189,6 +191,7 @@ fn facts(trace: &Trace, census: &Census, merged: Option<&Merged>) -> Facts {
         lost: totals.lost.max(census.lost),
         unseen: totals.unseen,
         order_gaps: totals.order_gaps.max(merged.map_or(0, |merged| merged.order_gaps)),
+        early_blocks_lost: trace.meta().early_blocks_lost,
         threads,
         modules: modules.into_iter().map(|(path, build_id)| Module { path, build_id }).collect(),
         problems: problems.map(ToString::to_string).collect(),
@@ -255,6 +258,10 @@ fn text(facts: &Facts, most_threads: usize) -> String {
     row("left out", &format!("{stack} own stack, {repetition} repetitions, {excluded} excluded"));
     let (lost, unseen, gaps) = (grouped(facts.lost), grouped(facts.unseen), counted(facts.order_gaps, "gap"));
     row("missing", &format!("{lost} lost, {unseen} unseen, {gaps} in the order"));
+    if facts.early_blocks_lost > 0 {
+        let blocks = counted(facts.early_blocks_lost, "block");
+        row("not known", &format!("where {blocks} of before the first thread were allocated"));
+    }
     if facts.given_up > 0 {
         row("given up", &format!("{}, the oldest, to stay below the size limit", counted(facts.given_up, "event")));
     }

@@ -194,7 +194,8 @@ impl<const RECORDS: bool> OptionFlags<RECORDS> {
 /// The form by which the option table tells a yes-or-no option.
 const SWITCH: &str = "0 or 1";
 
-fn flag(row: &options::Row) -> Arg {
+/// The flag of an option.
+pub fn flag(row: &options::Row) -> Arg {
     let name = row.name;
     let flag = Arg::new(name)
         .long(name.replace('_', "-"))

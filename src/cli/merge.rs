@@ -5,7 +5,7 @@ use super::exit::{ExitCode, Failure};
 use super::{replay, style, tell};
 use crate::replay::schedule::Module;
 use crate::report::finding::{Finding, Rung, Strength, Trial};
-use crate::report::json;
+use crate::report::json::{self, Record, Run, Start, Summary};
 use crate::report::text::{self, Look};
 use clap::Args;
 use rustc_hash::FxHashMap;
@@ -17,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   avmon merge part1 part2 part3 part4
   avmon merge --show-weak part*
+  avmon merge --json part* > all.jsonl       a log, which 'avmon report' reads
 
 The parts are directories of 'avmon confirm --shard NUMBER/COUNT'. The exit code is 66 if a strong finding was confirmed in one of them.";
 
@@ -27,6 +28,10 @@ pub struct Merge {
     /// Also print weak findings
     #[arg(long)]
     show_weak: bool,
+
+    /// Print one log of all parts instead of the report
+    #[arg(long)]
+    json: bool,
 
     /// Leave out this beginning of source paths
     #[arg(long, value_name = "PREFIX", default_value = "", hide_default_value = true)]
@@ -40,14 +45,73 @@ pub struct Merge {
 /// A finding, and the process that it is of.
 struct Listed {
     finding: Finding,
-    pid: u32,
+    process: usize,
+}
+
+/// What all parts found.
+#[derive(Default)]
+struct All {
+    processes: Vec<Start>,
+    /// Of each process: all parts have the same recording, and differ in their findings only.
+    summaries: Vec<Summary>,
+    listed: Vec<Listed>,
+    /// Where the finding of a spot is listed.
+    places: FxHashMap<String, usize>,
+}
+
+impl All {
+    fn add(&mut self, part: &Path, run: Run) {
+        let start = run.start.unwrap_or_default();
+        let known = self.processes.iter().position(|known| (known.pid, known.time_ms) == (start.pid, start.time_ms));
+        let process = known.unwrap_or_else(|| {
+            self.processes.push(start);
+            self.summaries.push(run.summary.unwrap_or_default());
+            self.processes.len() - 1
+        });
+        for mut finding in run.findings {
+            move_to(part, &mut finding);
+            let place = *self.places.entry(finding.spot()).or_insert(self.listed.len());
+            match self.listed.get_mut(place) {
+                Some(known) if proof(&known.finding) <= proof(&finding) => {}
+                Some(known) => known.finding = finding,
+                None => self.listed.push(Listed { finding, process }),
+            }
+        }
+    }
+
+    /// What is proven first.
+    fn sort(&mut self) {
+        self.listed.sort_by_key(|it| (Reverse(it.finding.rung), it.finding.strength));
+        for (id, it) in (1..).zip(&mut self.listed) {
+            (it.finding.id, it.finding.same_as) = (id, None);
+        }
+    }
+
+    /// What a process ends with: a finding may be proven, and so strong, in one part only.
+    fn summary(&self, process: usize) -> Summary {
+        self.summaries[process].having(|strength| {
+            self.listed.iter().filter(|it| it.process == process && it.finding.strength == strength).count() as u64
+        })
+    }
+
+    /// As a log, which `avmon report` reads.
+    fn log(&self) -> String {
+        let mut log = String::new();
+        for (process, start) in self.processes.iter().enumerate() {
+            log += &Record::Start(start.clone()).to_line();
+            for it in self.listed.iter().filter(|it| it.process == process) {
+                log += &Record::Finding(Box::new(it.finding.clone())).to_line();
+            }
+            log += &Record::Summary(self.summary(process)).to_line();
+        }
+        log
+    }
 }
 
 impl Merge {
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let mut totals = Totals::default();
-        let mut listed: Vec<Listed> = Vec::new();
-        let mut places = FxHashMap::default();
+        let mut all = All::default();
         let mut seen: Vec<Part> = Vec::new();
         for part in &self.parts {
             let new = Part::read(part)?;
@@ -59,32 +123,23 @@ impl Merge {
             for log in confirm::logs(part) {
                 let log = json::read_log(&log).map_err(|error| Failure::internal(error.to_string()))?;
                 for run in log.runs {
-                    let pid = run.start.as_ref().map_or(0, |start| start.pid);
-                    for mut finding in run.findings {
-                        move_to(part, &mut finding);
-                        let place = *places.entry(finding.spot()).or_insert(listed.len());
-                        match listed.get_mut(place) {
-                            Some(known) if proof(&known.finding) <= proof(&finding) => {}
-                            Some(known) => known.finding = finding,
-                            None => listed.push(Listed { finding, pid }),
-                        }
-                    }
+                    all.add(part, run);
                 }
             }
         }
         warn_of_missing(&seen);
-        listed.sort_by_key(|it| (Reverse(it.finding.rung), it.finding.strength));
-        let look = Look { color: style::is_wanted(), strip_path_prefix: self.strip_path_prefix.clone() };
-        let mut output = String::new();
-        for (id, it) in (1..).zip(&mut listed) {
-            (it.finding.id, it.finding.same_as) = (id, None);
-            if self.show_weak || it.finding.strength == Strength::Strong {
-                output += &text::report(&it.finding, it.pid, &look);
-            }
+        all.sort();
+        if self.json {
+            super::print(all.log().as_bytes())?;
+        } else {
+            let look = Look { color: style::is_wanted(), strip_path_prefix: self.strip_path_prefix.clone() };
+            let is_shown = |it: &&Listed| self.show_weak || it.finding.strength == Strength::Strong;
+            let reports = all.listed.iter().filter(is_shown);
+            let reports = reports.map(|it| text::report(&it.finding, all.processes[it.process].pid, &look));
+            super::print((reports.collect::<String>() + &totals.text()).as_bytes())?;
         }
-        super::print((output + &totals.text()).as_bytes())?;
-        let is_proven = |it: &Listed| it.finding.strength == Strength::Strong && it.finding.rung >= Rung::Confirmed;
-        Ok(if listed.iter().any(is_proven) { ExitCode::Findings } else { ExitCode::Success })
+        let is_proven = all.listed.iter().any(|it| it.finding.is_proven());
+        Ok(if is_proven { ExitCode::Findings } else { ExitCode::Success })
     }
 }
 
@@ -99,7 +154,7 @@ struct Part<'a> {
 impl Part<'_> {
     fn read(directory: &Path) -> Result<Part<'_>, Failure> {
         let state = State::read(directory)?;
-        let schedules = state.tried.keys().map(|number| directory.join(format!("{number}.schedule")));
+        let schedules = state.tried.values().map(|tried| directory.join(format!("{}.schedule", tried.number)));
         let steered = schedules.filter_map(|path| replay::read(&path).ok()).map(|schedule| schedule.program).next();
         Ok(Part { directory, state, steered })
     }
@@ -129,7 +184,14 @@ impl Part<'_> {
                 "they are of different programs or builds; run 'avmon confirm' for all parts with the same one",
             );
         }
-        let both = mine.tried.iter().find_map(|(number, tried)| Some((tried, its.tried.get(number)?)));
+        if let (Some(recording), Some(its_own)) = (&mine.recording, &its.recording)
+            && recording != its_own
+        {
+            return refuse(
+                "each has a recording of its own, so they number other findings; let all parts use one, with '--trace'",
+            );
+        }
+        let both = mine.tried.values().find_map(|tried| Some((tried, its.of_file(tried.number)?)));
         match both {
             Some((tried, again)) if tried.digest == again.digest => refuse(&format!(
                 "both tried schedule {}, which would count twice; give every part a '--shard' of its own",

@@ -16,8 +16,11 @@ mod figures;
 pub mod flags;
 mod info;
 pub mod inherited;
+mod invocation;
+mod kept_ir;
 mod launch;
 mod library;
+mod lint;
 mod merge;
 mod names;
 mod options;
@@ -66,6 +69,7 @@ enum Command {
     Info(info::Info),
     Check(check::Check),
     Predict(predict::Predict),
+    Lint(lint::Lint),
     Confirm(confirm::Confirm),
     Replay(replay::Replay),
     Merge(merge::Merge),
@@ -159,6 +163,7 @@ impl Command {
             Command::Info(command) => command.execute(),
             Command::Check(command) => command.execute(),
             Command::Predict(command) => command.execute(),
+            Command::Lint(command) => command.execute(),
             Command::Confirm(command) => command.execute(),
             Command::Replay(command) => command.execute(),
             Command::Merge(command) => command.execute(),

@@ -82,5 +82,5 @@ pub fn end_like(status: ExitStatus) -> ! {
         // Only a signal that is blocked lets us come here.
         std::process::exit(128 + signal);
     }
-    std::process::exit(status.code().unwrap_or(super::ExitCode::Failed as i32))
+    std::process::exit(status.code().unwrap_or(super::ExitCode::Failed.0.into()))
 }

@@ -1,5 +1,6 @@
 //! `avmon predict`: what other orders of a recorded run would show.
 
+pub mod dependencies;
 pub mod effort;
 mod filtered;
 mod nondeterminism;
@@ -27,6 +28,7 @@ Examples:
   avmon predict                              what the recorded run implies
   avmon predict --analyses crossings         blocks that touch two variables, only
   avmon predict --analyses nondeterminism    reads that could see another write
+  avmon predict --views                      also what critical sections access together, and what grows stale
   avmon predict --variable '^balance'        only what is about these variables
   avmon predict --function transfer --thread 2
   avmon predict --show-filtered              also what the reads on the way rule out, and why
@@ -75,13 +77,13 @@ impl Predict {
         let settings = [("report", "1"), ("summary", "1")].into_iter().chain(self.flags.settings());
         let options = recording::options(trace.meta(), settings)?;
         let mut symbols = recording::symbols_by(&trace, &options);
-        let (history, merged) = self.effort.history(&trace, &options, &mut symbols, &|| self.progress());
+        let (mut history, merged) = self.effort.history(&trace, &options, &mut symbols, &|| self.progress());
         recording::warn(&merged.problems);
         warn_of_history(&history);
 
         let mut names = Names::new(symbols, true);
         let watch = self.effort.deadline();
-        let report = self.effort.analyse(&history, &options, &mut names, &watch, self.progress())?;
+        let report = self.effort.analyse(&trace, &mut history, &options, &mut names, &watch, self.progress())?;
         let witnesses = self.effort.wants(Analysis::Nondeterminism).then(|| {
             let config =
                 witnesses::Config { paper: options.paper, jobs: self.effort.jobs(), ..witnesses::Config::default() };
@@ -99,12 +101,16 @@ impl Predict {
         let reporter = recording::reporter(&trace, &options, symbols, output, log)?.collecting();
         let mut monitor = Monitor::new(&options, trace.meta().pid, reporter, &trace.meta().early_locks);
         let mut modules = RecordedModules::of(&trace);
-        if self.effort.wants(Analysis::Windows) {
-            recording::read_monitored(&trace, self.progress(), |thread, event| {
+        let with_windows = self.effort.wants(Analysis::Windows);
+        recording::read_monitored(&trace, self.progress(), |thread, event| {
+            if with_windows {
                 monitor.step(thread, event, &mut modules);
-                ControlFlow::Continue(())
-            });
-        }
+            } else {
+                // Where each thread began tells whole threads from blocks, whoever found them.
+                monitor.meet(thread, event);
+            }
+            ControlFlow::Continue(())
+        });
         monitor.look_at_modules(&mut modules);
         let groups = witnesses.as_ref().map_or(&[][..], |report| &report.groups);
         let entries = monitor.merged(found(&report, &history, groups), &history, is_complete);
@@ -118,7 +124,8 @@ impl Predict {
             super::print(&text)?;
         }
         super::print(after_findings.as_bytes())?;
-        let predicts = self.effort.wants(Analysis::CutPoints) || self.effort.wants(Analysis::Crossings);
+        let predicting = [Analysis::CutPoints, Analysis::Crossings, Analysis::Views, Analysis::StaleValues];
+        let predicts = predicting.into_iter().any(|analysis| self.effort.wants(analysis));
         if monitor.strong() == 0 && predicts && !self.json {
             super::print(nothing(&report, &history).as_bytes())?;
         }
@@ -153,10 +160,7 @@ fn found<'a>(
     groups: &'a [witnesses::Group],
 ) -> impl Iterator<Item = (Analysis, &'a Prediction)> {
     report.predictions.iter().flat_map(move |prediction| {
-        let analysis = match prediction.shape {
-            Shape::One(_) => Analysis::CutPoints,
-            Shape::Two => Analysis::Crossings,
-        };
+        let analysis = Analysis::from(prediction.shape);
         let pc = |at| history.pc(at);
         let [first, culprit, second] =
             [prediction.steps.first, prediction.steps.culprit, prediction.steps.second].map(pc);

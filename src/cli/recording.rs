@@ -59,8 +59,9 @@ pub fn each_process(
         if with_names {
             super::print(format!("{}:\n", process.display()).as_bytes())?;
         }
-        if work(process)? == ExitCode::Findings {
-            worst = ExitCode::Findings;
+        let code = work(process)?;
+        if code != ExitCode::Success {
+            worst = code;
         }
     }
     Ok(worst)
@@ -145,7 +146,7 @@ pub fn exit_code<'a>(
     settings: impl Iterator<Item = (&'static str, &'a str)>,
 ) -> Result<ExitCode, Failure> {
     let (_, own) = launch::options_after(vec![launch::inherited_options()], settings)?;
-    Ok(if found && own.exitcode != 0 { ExitCode::Findings } else { ExitCode::Success })
+    Ok(if found { ExitCode(own.exitcode) } else { ExitCode::Success })
 }
 
 /// A reporter for what is found in a trace. Its symbols are to be unplaced: it gets each memory map when the live monitor had it.

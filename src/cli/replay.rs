@@ -5,6 +5,7 @@ mod debugger;
 use super::confirm::state::State;
 use super::exit::{ExitCode, Failure};
 use super::figures::counted;
+use super::predict::effort::Deadline;
 use super::stage::{Stage, SteeringFlags};
 use super::tell;
 use crate::event::ThreadId;
@@ -31,7 +32,7 @@ Examples:
   avmon replay --pin time,random 1.schedule -- ./app       for a program that depends on them
   avmon replay --json 1.schedule -- ./app | jq .verdict
 
-The program reads nothing from stdin. The exit code is 66 if the violating order was reached.";
+The program reads nothing from stdin. The exit code is 66 if the violating order was reached, or the program failed on the way.";
 
 /// Drive a program through a schedule, so that a violation happens again
 #[derive(Args, Debug)]
@@ -88,7 +89,7 @@ impl Replay {
         let mut judged = Vec::new();
         for run in 1..=self.times {
             let (ended, journal) = stage.steer(&schedule, &self.steering)?;
-            let judgement = verdict::judge(&schedule, &journal, &Looks::from(&ended), &baseline, false);
+            let judgement = verdict::judge(&schedule, &journal, &Looks::from(&ended), &baseline);
             if self.json {
                 super::print(line(run, &schedule, &judgement, &ended, &journal).as_bytes())?;
             } else {
@@ -102,20 +103,28 @@ impl Replay {
             let failed = if baseline.is_empty() { String::new() } else { format!(", {failed} failed") };
             say(&format!("avmon: {}: {reached} reached the violating order{failed}\n", counted(self.times, "run")));
         }
-        Ok(if reached > 0 { ExitCode::Findings } else { ExitCode::NotReached })
+        Ok(if reached + failed > 0 { ExitCode::Findings } else { ExitCode::NotReached })
     }
 
     /// How the program runs by itself, as far as somebody looked.
     fn baseline(&self, stage: &Stage) -> Result<Baseline, Failure> {
+        let ordinary = |runs| stage.baseline(runs, false, &self.steering.pin, &Deadline::after(None));
         if let Some(runs) = self.baseline {
-            return Ok(stage.baseline(runs, false, &self.steering.pin)?.0);
+            return Ok(ordinary(runs)?.0);
         }
         // A schedule may lie anywhere. The runs of another command line, or with other things pinned, tell nothing of this one's.
         let hunt = self.schedule.parent().and_then(|directory| State::read(directory).ok());
-        let baseline = hunt
-            .filter(|hunt| hunt.program == stage.launch().line() && hunt.pin == self.steering.pin)
-            .and_then(|hunt| hunt.baseline);
-        Ok(baseline.map(|(baseline, _)| baseline).unwrap_or_default())
+        let hunt = hunt.filter(|hunt| hunt.program == stage.launch().line() && hunt.pin == self.steering.pin);
+        let Some((hunt, (mut baseline, _))) = hunt.and_then(|mut hunt| hunt.baseline.take().map(|it| (hunt, it)))
+        else {
+            return Ok(Baseline::default());
+        };
+        let number = self.schedule.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
+        let tried = number.and_then(|number| hunt.of_file(number));
+        baseline.controls.extend(tried.iter().flat_map(|it| it.controls.iter().cloned()));
+        // What an ordinary run does may not be what it did then.
+        baseline.runs.extend(ordinary(1)?.0.runs);
+        Ok(baseline)
     }
 }
 
@@ -166,6 +175,9 @@ fn text(schedule: &Schedule, judgement: &Judgement, journal: &[Entry], baseline:
     if !detail.is_empty() {
         let _ = writeln!(text, "  {detail}");
     }
+    if !verdict.is_reached() {
+        text += "  the violation would be\n";
+    }
     text += &steps(schedule);
     if let Some(Figures { extra, missing, skipped_turns, .. }) = figures(journal).filter(differs) {
         let _ = writeln!(
@@ -194,6 +206,7 @@ fn line(run: u32, schedule: &Schedule, judgement: &Judgement, ended: &Ended, jou
         "type": "replay",
         "run": run,
         "verdict": judgement.verdict.name(),
+        "reached": judgement.verdict.is_reached(),
         "detail": judgement.detail,
         "exit": ended.exit,
         "duration_ms": ended.duration.as_millis() as u64,

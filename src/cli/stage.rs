@@ -2,17 +2,20 @@
 
 use super::exit::{ExitCode, Failure};
 use super::launch::Launch;
-use crate::replay::journal::Entry;
-use crate::replay::run::{self, Ended, Manner, Unfinished};
+use super::predict::effort::Deadline;
+use super::tell;
+use crate::replay::journal::{self, Entry};
+use crate::replay::run::{self, Ended, Exit, Manner, Unfinished};
 use crate::replay::schedule::Schedule;
 use crate::replay::verdict::{Baseline, Looks};
 use crate::runtime::pins::Pin;
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How a run is steered.
@@ -31,10 +34,10 @@ pub struct SteeringFlags {
 const STEP_TIMEOUT: u32 = 1000;
 
 impl SteeringFlags {
-    /// As they were given, with a space behind each, for a command that does the same.
-    pub fn text(&self) -> String {
-        let timeout = (self.step_timeout != STEP_TIMEOUT).then(|| format!("--step-timeout {} ", self.step_timeout));
-        let pin = (!self.pin.is_empty()).then(|| format!("--pin {} ", self.pin.join(",")));
+    /// As they were given, for a command that does the same.
+    pub fn words(&self) -> Vec<String> {
+        let timeout = (self.step_timeout != STEP_TIMEOUT).then(|| format!("--step-timeout {}", self.step_timeout));
+        let pin = (!self.pin.is_empty()).then(|| format!("--pin {}", self.pin.join(",")));
         timeout.into_iter().chain(pin).collect()
     }
 }
@@ -55,6 +58,7 @@ pub struct Stage {
     shows_output: bool,
     /// Runs that have begun: each has files of its own.
     runs: AtomicUsize,
+    is_pin_tried: AtomicBool,
 }
 
 impl Stage {
@@ -78,7 +82,14 @@ impl Stage {
         run::kill_who_leaves();
         run::catch_interruptions()
             .map_err(|error| Failure::internal(format!("cannot prepare for an interruption: {error}")))?;
-        Ok(Stage { launch, home, limit: None, shows_output: false, runs: AtomicUsize::new(0) })
+        Ok(Stage {
+            launch,
+            home,
+            limit: None,
+            shows_output: false,
+            runs: AtomicUsize::new(0),
+            is_pin_tried: AtomicBool::new(false),
+        })
     }
 
     /// Kills runs that take longer.
@@ -96,19 +107,45 @@ impl Stage {
     }
 
     /// How the program runs when nobody steers it. What is pinned in steered runs is so in these, or their output could not be compared.
-    pub fn baseline(&self, runs: u32, ignores_output: bool, pin: &[String]) -> Result<(Baseline, Duration), Failure> {
+    /// Fewer runs than wanted if the time is over before.
+    pub fn baseline(
+        &self,
+        runs: u32,
+        ignores_output: bool,
+        pin: &[String],
+        deadline: &Deadline,
+    ) -> Result<(Baseline, Duration), Failure> {
         let mut launch = self.launch.clone();
         launch.set("replay_pin", &pin.join("+"))?;
-        let mut baseline = Baseline { runs: Vec::new(), ignores_output };
+        let mut baseline = Baseline { ignores_output, ..Baseline::default() };
         let mut longest = Duration::ZERO;
         for _ in 0..runs {
+            if deadline.is_over() {
+                break;
+            }
             let command = if pin.is_empty() { launch.plain_command() } else { launch.command() };
             // Output that depends on addresses must be seen to differ.
             let ended = self.run_until(command, true, &|| false)?;
             longest = longest.max(ended.duration);
             baseline.runs.push(Looks::from(&ended));
         }
+        let has_failed = baseline.runs.iter().any(|run| run.exit != Exit::Code(0));
+        if has_failed && !pin.is_empty() && !self.is_pin_tried.swap(true, Ordering::Relaxed) {
+            self.try_without_pin(pin)?;
+        }
         Ok((baseline, longest))
+    }
+
+    /// Whether the program fails because it is lied to: not all that it may ask for can be pinned.
+    fn try_without_pin(&self, pin: &[String]) -> Result<(), Failure> {
+        if self.run_until(self.launch.plain_command(), true, &|| false)?.exit == Exit::Code(0) {
+            let pin = pin.join(",");
+            tell(
+                "warning",
+                &format!("without --pin the program ended well, so it may fail because of --pin {pin}: leave that out"),
+            );
+        }
+        Ok(())
     }
 
     /// Records a run, with everything that the program does.
@@ -117,17 +154,28 @@ impl Stage {
         launch.set("replay_pin", &flags.pin.join("+"))?;
         launch.set("trace_all", "1")?;
         launch.set("trace_path", &absolute(directory)?.to_string_lossy())?;
+        if let Some(limit) = self.limit {
+            // On a busy machine too, the recording is to be whole.
+            launch.set("flush_timeout_ms", &limit.as_millis().min(u128::from(u32::MAX)).to_string())?;
+        }
         self.run_until(launch.command(), false, &|| false)
     }
 
     /// Drives the program through a schedule, and reads what the gate told.
     pub fn steer(&self, schedule: &Schedule, flags: &SteeringFlags) -> Result<(Ended, Vec<Entry>), Failure> {
         let steering = self.steering(schedule, flags, flags.step_timeout)?;
-        let ended = self.run_until(steering.launch.command(), false, &|| is_stuck(&entries(&steering.journal)))?;
-        let told = entries(&steering.journal);
-        for path in [&steering.text, &steering.journal] {
-            forget(path);
+        let watch = Watch::new(self.limit);
+        let ended =
+            self.run_until(steering.launch.command(), false, &|| watch.is_stuck(&[entries(&steering.journal)]))?;
+        let mut told = entries(&steering.journal);
+        watch.settle(&mut told);
+        // Those that came before the one that is meant.
+        let others = (0..schedule.process).map(|process| numbered(&steering.journals, process));
+        for path in others.chain([steering.journal]) {
+            told.extend(entries(&path).into_iter().filter(|entry| matches!(entry, Entry::Other { .. })));
+            forget(&path);
         }
+        forget(&steering.text);
         Ok((ended, told))
     }
 
@@ -142,24 +190,27 @@ impl Stage {
         launch.set("replay_journal", &journal.to_string_lossy())?;
         launch.set("replay_step_timeout_ms", &step_timeout.to_string())?;
         launch.set("replay_pin", &flags.pin.join("+"))?;
-        let journal = PathBuf::from(format!("{}.{}", journal.display(), schedule.process));
-        Ok(Steering { launch, text, journal })
+        Ok(Steering { launch, text, journal: numbered(&journal, schedule.process), journals: journal })
     }
 
     /// Lets the threads take turns by chance, in all processes, and reads what their gates told.
     pub fn chance(&self, chance: Chance) -> Result<(Ended, Vec<Entry>), Failure> {
         let number = self.runs.fetch_add(1, Ordering::Relaxed);
-        let journal = self.home.path().join(format!("{number}.journal")).display().to_string();
-        let journals =
-            || (0..).map(|process| PathBuf::from(format!("{journal}.{process}"))).take_while(|it| it.exists());
-        let entries = || journals().flat_map(|journal| entries(&journal)).collect::<Vec<Entry>>();
+        let journal = self.home.path().join(format!("{number}.journal"));
+        let journals = || (0..).map(|process| numbered(&journal, process)).take_while(|it| it.exists());
+        let entries = || journals().map(|journal| entries(&journal)).collect::<Vec<Vec<Entry>>>();
         let mut launch = self.launch.clone();
-        launch.set("replay_journal", &journal)?;
+        launch.set("replay_journal", &journal.to_string_lossy())?;
         launch.set("chaos_seed", &chance.seed.to_string())?;
         launch.set("chaos_changes", &chance.changes.to_string())?;
         launch.set("chaos_length", &chance.length.to_string())?;
-        let ended = self.run_until(launch.command(), false, &|| is_stuck(&entries()))?;
-        let told = entries();
+        let watch = Watch::new(self.limit);
+        let ended = self.run_until(launch.command(), false, &|| watch.is_stuck(&entries()))?;
+        let mut told = entries();
+        for told in &mut told {
+            watch.settle(told);
+        }
+        let told = told.into_iter().flatten().collect();
         for journal in journals().collect::<Vec<PathBuf>>() {
             forget(&journal);
         }
@@ -185,17 +236,65 @@ impl Stage {
 pub struct Steering {
     pub launch: Launch,
     text: PathBuf,
+    /// Of the process that is meant.
     journal: PathBuf,
+    /// What all of them begin with.
+    journals: PathBuf,
 }
 
-/// What a gate told so far. A program that was killed may have left half a line.
-fn entries(journal: &Path) -> Vec<Entry> {
-    let journal = fs::read_to_string(journal).unwrap_or_default();
-    journal.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+/// The journal of one process of the program.
+fn numbered(journals: &Path, process: u32) -> PathBuf {
+    PathBuf::from(format!("{}.{process}", journals.display()))
 }
 
-fn is_stuck(told: &[Entry]) -> bool {
-    told.iter().any(|entry| matches!(entry, Entry::Deadlock { .. }))
+/// What a gate told so far.
+fn entries(path: &Path) -> Vec<Entry> {
+    journal::read(&fs::read(path).unwrap_or_default())
+}
+
+/// Looks whether a run will never end. What is certain ends it at once. If somebody might still come whom the gate does not know, half of the run's time
+/// must pass in which nobody does.
+struct Watch {
+    patience: Duration,
+    /// How much was told when it last changed, and when that was.
+    last: Cell<(usize, Instant)>,
+    has_lasted: Cell<bool>,
+}
+
+impl Watch {
+    /// A run that has little time is not stuck before that.
+    const LEAST: Duration = Duration::from_secs(2);
+
+    fn new(limit: Option<Duration>) -> Watch {
+        let patience = limit.map_or(Watch::LEAST, |limit| limit / 2).max(Watch::LEAST);
+        Watch { patience, last: Cell::new((0, Instant::now())), has_lasted: Cell::new(false) }
+    }
+
+    /// By what the gates of a run told so far.
+    fn is_stuck(&self, journals: &[Vec<Entry>]) -> bool {
+        let told = journals.iter().map(Vec::len).sum();
+        let (before, since) = self.last.get();
+        if told != before {
+            self.last.set((told, Instant::now()));
+        }
+        self.has_lasted.set(told == before && since.elapsed() >= self.patience);
+        journals.iter().any(|told| self.accepts(told))
+    }
+
+    fn accepts(&self, told: &[Entry]) -> bool {
+        journal::deadlock(told).is_some_and(|(_, is_certain)| is_certain || self.has_lasted.get())
+    }
+
+    /// Forgets the deadlocks that were none.
+    fn settle(&self, told: &mut Vec<Entry>) {
+        let is_deadlock = |entry: &Entry| matches!(entry, Entry::Deadlock { .. });
+        let accepted = told.iter().rposition(is_deadlock).filter(|_| self.accepts(told));
+        let mut index = 0..;
+        told.retain(|entry| {
+            let is_accepted = index.next() == accepted;
+            is_accepted || !is_deadlock(entry) && *entry != Entry::Resumed
+        });
+    }
 }
 
 /// A long hunt would fill the disk.

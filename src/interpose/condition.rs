@@ -84,9 +84,13 @@ pub unsafe extern "C" fn steered_cancelled(lock: Object, pc: u64) {
 
 /// 1 if the semaphore was taken; otherwise the thread has to wait as it would have without us.
 pub unsafe extern "C" fn steered_semaphore(semaphore: Object, pc: u64) -> c_int {
-    // SAFETY: the program's own semaphore.
+    /// The word that tells whether other processes use it too, part of glibc's ABI.
+    const IS_SHARED: usize = 2;
+    // SAFETY: the program's own semaphore, and a sem_t is larger than that.
+    let is_private = unsafe { semaphore.cast::<c_int>().add(IS_SHARED).read_volatile() == 0 };
+    // SAFETY: as above.
     let attempt = || unsafe { (real::sem_trywait()(semaphore) == 0).then_some(1) };
-    steering::take(Act::Await, semaphore.addr() as u64, pc, attempt).unwrap_or(0)
+    steering::take(Act::Await, semaphore.addr() as u64, pc, is_private, attempt).unwrap_or(0)
 }
 
 pub unsafe extern "C" fn pthread_barrier_wait(barrier: Object, pc: u64) -> c_int {

@@ -9,7 +9,7 @@
 
 use super::real;
 use crate::event::Kind;
-use crate::runtime::record;
+use crate::runtime::{record, tls};
 use libc::{c_int, c_uint};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -113,8 +113,12 @@ pub extern "C" fn before_write(descriptor: c_int) {
     }
 }
 
-/// Closing the writing end wakes a reader too.
+/// Closing the writing end wakes a reader too. What the monitor closes for itself may have the number of a channel, in another table.
 pub extern "C" fn before_close(descriptor: c_int) {
+    // SAFETY: the thread's own state.
+    if unsafe { (*tls::tls()).gate } != 0 {
+        return;
+    }
     before_write(descriptor);
     if let Some(channel) = channel_of(descriptor) {
         channel.store(0, Ordering::Relaxed);

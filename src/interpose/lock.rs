@@ -57,20 +57,31 @@ type Take = unsafe extern "C" fn(Object) -> c_int;
 /// Asked for only when it is needed.
 type InTime = Option<fn() -> unsafe extern "C" fn(Object, *const timespec) -> c_int>;
 
+/// How a kind of lock is taken.
+struct Way {
+    take: Take,
+    attempt: Take,
+    in_time: InTime,
+    codes: Codes,
+    /// Whether no other process can have it.
+    is_private: unsafe fn(Object) -> bool,
+}
+
 /// Takes a lock that may have to be waited for. In a steered run it is tried, so that the waiting is done at the gate.
 #[inline(always)]
-unsafe fn taken(lock: Object, pc: u64, take: Take, attempt: Take, in_time: InTime, codes: Codes) -> c_int {
+unsafe fn taken(lock: Object, pc: u64, way: &Way) -> c_int {
     if steering::is_on() {
         // SAFETY: as the caller promises.
-        return unsafe { taken_in_turn(lock, pc, take, attempt, in_time, codes) };
+        return unsafe { taken_in_turn(lock, pc, way) };
     }
     // SAFETY: the program's own call.
-    unsafe { take(lock) }
+    unsafe { (way.take)(lock) }
 }
 
 #[cold]
 #[inline(never)]
-unsafe fn taken_in_turn(lock: Object, pc: u64, take: Take, attempt: Take, in_time: InTime, codes: Codes) -> c_int {
+unsafe fn taken_in_turn(lock: Object, pc: u64, way: &Way) -> c_int {
+    let &Way { take, attempt, in_time, codes, is_private } = way;
     let busy = match codes {
         Codes::Posix => EBUSY,
         Codes::C11 => THRD_BUSY,
@@ -89,8 +100,11 @@ unsafe fn taken_in_turn(lock: Object, pc: u64, take: Take, attempt: Take, in_tim
         };
         (result != busy).then_some(result)
     };
-    // SAFETY: the program's own call.
-    steering::take(Act::Lock, lock.addr() as u64, pc, attempt).unwrap_or_else(|| unsafe { take(lock) })
+    // SAFETY: the program's own lock, and its own call.
+    unsafe {
+        let is_private = is_private(lock);
+        steering::take(Act::Lock, lock.addr() as u64, pc, is_private, attempt).unwrap_or_else(|| take(lock))
+    }
 }
 
 /// The one that programs call most.
@@ -102,8 +116,14 @@ pub unsafe extern "C" fn pthread_mutex_lock(lock: Object, pc: u64) -> c_int {
             steering::before(Act::Lock, lock.addr() as u64, pc);
             real::pthread_mutex_lock()(lock)
         } else {
-            let (take, attempt) = (real::pthread_mutex_lock(), real::pthread_mutex_trylock());
-            taken(lock, pc, take, attempt, Some(real::pthread_mutex_timedlock), Codes::Posix)
+            let way = Way {
+                take: real::pthread_mutex_lock(),
+                attempt: real::pthread_mutex_trylock(),
+                in_time: Some(real::pthread_mutex_timedlock),
+                codes: Codes::Posix,
+                is_private: is_private_mutex,
+            };
+            taken(lock, pc, &way)
         }
     };
     if result == 0 {
@@ -115,23 +135,28 @@ pub unsafe extern "C" fn pthread_mutex_lock(lock: Object, pc: u64) -> c_int {
 }
 
 macro_rules! waits {
-    ($($name:ident by $attempt:ident $(or $in_time:ident)?, $mode:ident, $codes:ident;)*) => {
+    ($($name:ident by $attempt:ident $(or $in_time:ident)?, $mode:ident, $codes:ident, $is_private:expr;)*) => {
         $(pub unsafe extern "C" fn $name(lock: Object, pc: u64) -> c_int {
-            // SAFETY: the program's own call.
-            let result = unsafe {
-                let in_time: InTime = [$(real::$in_time as _)?].into_iter().next();
-                taken(lock, pc, real::$name(), real::$attempt(), in_time, Codes::$codes)
+            let way = Way {
+                take: real::$name(),
+                attempt: real::$attempt(),
+                in_time: [$(real::$in_time as _)?].into_iter().next(),
+                codes: Codes::$codes,
+                is_private: $is_private,
             };
+            // SAFETY: the program's own call.
+            let result = unsafe { taken(lock, pc, &way) };
             acquired(result, Codes::$codes, lock, Mode::$mode, pc)
         })*
     };
 }
 
 waits! {
-    pthread_rwlock_rdlock by pthread_rwlock_tryrdlock or pthread_rwlock_timedrdlock, Shared, Posix;
-    pthread_rwlock_wrlock by pthread_rwlock_trywrlock or pthread_rwlock_timedwrlock, Exclusive, Posix;
-    pthread_spin_lock by pthread_spin_trylock, Exclusive, Posix;
-    mtx_lock by mtx_trylock, Exclusive, C11;
+    pthread_rwlock_rdlock by pthread_rwlock_tryrdlock or pthread_rwlock_timedrdlock, Shared, Posix, is_private_rwlock;
+    pthread_rwlock_wrlock by pthread_rwlock_trywrlock or pthread_rwlock_timedwrlock, Exclusive, Posix, is_private_rwlock;
+    // It does not tell, and may lie in memory that others have too.
+    pthread_spin_lock by pthread_spin_trylock, Exclusive, Posix, |_| false;
+    mtx_lock by mtx_trylock, Exclusive, C11, |_| true;
 }
 
 acquires! {
@@ -247,6 +272,21 @@ pub unsafe fn unlock_will_fail(mutex: Object) -> bool {
 /// The word of a mutex that tells its kind, and the bit of those that survive their owner.
 const KIND: usize = 4;
 const ROBUST: c_int = 16;
+
+/// The bit of those that other processes use too.
+const SHARED: c_int = 128;
+
+unsafe fn is_private_mutex(mutex: Object) -> bool {
+    // SAFETY: a pthread_mutex_t is larger than that.
+    unsafe { mutex.cast::<c_int>().add(KIND).read_volatile() & SHARED == 0 }
+}
+
+unsafe fn is_private_rwlock(lock: Object) -> bool {
+    /// The word that tells it, part of glibc's ABI like those of a mutex.
+    const IS_SHARED: usize = 7;
+    // SAFETY: a pthread_rwlock_t is larger than that.
+    unsafe { lock.cast::<c_int>().add(IS_SHARED).read_volatile() == 0 }
+}
 
 unsafe fn is_robust(mutex: Object) -> bool {
     // SAFETY: a pthread_mutex_t is larger than that.

@@ -4,7 +4,7 @@
 //! These are the first functions of all that a process calls: the dynamic linker does before any constructor runs, and looking for
 //! the real ones may itself need memory. Until they are known, `bootstrap` stands in for them.
 
-use super::export::exports;
+use super::operator_new;
 use super::real::{self, Object};
 use crate::event::memory::{HEAP, MAPPING, RESIZED};
 use crate::runtime::{self, mapping};
@@ -21,6 +21,24 @@ macro_rules! memory {
         mod slots {
             use super::{AtomicPtr, c_void, first};
             $(pub static $name: AtomicPtr<c_void> = AtomicPtr::new(first::$name as *mut c_void);)*
+        }
+
+        /// Where the program would have called without us.
+        #[allow(non_upper_case_globals)]
+        mod reals {
+            use super::{AtomicPtr, c_void, first};
+            $(pub static $name: AtomicPtr<c_void> = AtomicPtr::new(first::$name as *mut c_void);)*
+        }
+
+        /// As in a recording, before there is one.
+        mod early {
+            use super::recorded;
+            $(
+                #[unsafe(naked)]
+                pub unsafe extern "C" fn $name() {
+                    core::arch::naked_asm!(memory!(@load $count), memory!(@jump $count), target = sym recorded::$name)
+                }
+            )*
         }
 
         /// The first call of all.
@@ -42,10 +60,10 @@ macro_rules! memory {
 
         /// The functions that the program would have called without us.
         mod next {
-            use super::{Object, Ordering, c_int, off_t, slots};
+            use super::{Object, Ordering, c_int, off_t, reals};
             $(pub unsafe fn $name($($argument: $type),*) -> $result {
-                let address = slots::$name.load(Ordering::Relaxed);
-                // SAFETY: a slot holds functions of this signature only.
+                let address = reals::$name.load(Ordering::Relaxed);
+                // SAFETY: it holds functions of this signature only.
                 unsafe { std::mem::transmute::<Object, unsafe extern "C" fn($($type),*) -> $result>(address)($($argument),*) }
             })*
         }
@@ -67,7 +85,16 @@ macro_rules! memory {
         )*
 
         fn use_bootstrap() {
-            $(slots::$name.store(bootstrap::$name as *mut c_void, Ordering::Relaxed);)*
+            $(reals::$name.store(bootstrap::$name as *mut c_void, Ordering::Relaxed);)*
+            ask_before_the_recording(false);
+        }
+
+        /// Whether the runtime is told of memory while nothing is recorded.
+        pub fn ask_before_the_recording(asks: bool) {
+            $({
+                let real = reals::$name.load(Ordering::Relaxed);
+                slots::$name.store(if asks { early::$name as *mut c_void } else { real }, Ordering::Release);
+            })*
         }
 
         fn use_real() {
@@ -76,14 +103,17 @@ macro_rules! memory {
                 let found = real::address_of(std::ffi::CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default());
                 // What libc lacks, the program cannot call.
                 if !found.is_null() {
-                    slots::$name.store(found, Ordering::Release);
+                    reals::$name.store(found, Ordering::Release);
                 }
             })*
         }
     };
     // With six arguments there is no register left for the caller's address: it goes on the stack, as a seventh.
     (@load 6) => { "push qword ptr [rsp]" };
-    (@load $count:tt) => { exports!(@load $count) };
+    (@load 1) => { "mov rsi, rsp" };
+    (@load 2) => { "mov rdx, rsp" };
+    (@load 3) => { "mov rcx, rsp" };
+    (@load 5) => { "mov r9, rsp" };
     (@jump 6) => { "call {target}\npop rcx\nret" };
     (@jump $count:tt) => { "jmp {target}" };
 }
@@ -113,6 +143,7 @@ pub fn resolve() {
         use_bootstrap();
         use_real();
         bootstrap::keep_out_of_real();
+        ask_before_the_recording(false);
     }
 }
 
@@ -121,9 +152,17 @@ extern "C" fn resolve_from_first_call() {
     resolve();
 }
 
-/// What the calls do in a recording. The last argument of each is the caller's address.
+/// What the calls do in a recording. The last argument of each tells where the caller's address is on the stack, or the address itself if there are six
+/// others.
 mod recorded {
-    use super::{HEAP, MAPPING, Object, RESIZED, c_int, next, off_t, runtime};
+    use super::{HEAP, MAPPING, Object, RESIZED, c_int, next, off_t, operator_new, runtime};
+
+    type Place = *const u64;
+
+    fn caller(place: Place) -> u64 {
+        // SAFETY: the hook of the program's call gave the top of its stack.
+        unsafe { operator_new::caller(place) }
+    }
 
     fn allocated(detail: u8, block: Object, size: usize, pc: u64) -> Object {
         if !block.is_null() {
@@ -138,12 +177,14 @@ mod recorded {
         }
     }
 
-    pub unsafe extern "C" fn malloc(size: usize, pc: u64) -> Object {
+    pub unsafe extern "C" fn malloc(size: usize, place: Place) -> Object {
+        let pc = caller(place);
         // SAFETY: the program's own call; so are all below.
         allocated(HEAP, unsafe { next::malloc(size) }, size, pc)
     }
 
-    pub unsafe extern "C" fn calloc(count: usize, size: usize, pc: u64) -> Object {
+    pub unsafe extern "C" fn calloc(count: usize, size: usize, place: Place) -> Object {
+        let pc = caller(place);
         // SAFETY: as above.
         allocated(HEAP, unsafe { next::calloc(count, size) }, count.saturating_mul(size), pc)
     }
@@ -162,25 +203,29 @@ mod recorded {
         new
     }
 
-    pub unsafe extern "C" fn realloc(block: Object, size: usize, pc: u64) -> Object {
+    pub unsafe extern "C" fn realloc(block: Object, size: usize, place: Place) -> Object {
+        let pc = caller(place);
         freeing(block, pc);
         // SAFETY: as above.
         resized(block, unsafe { next::realloc(block, size) }, size, pc)
     }
 
-    pub unsafe extern "C" fn reallocarray(block: Object, count: usize, size: usize, pc: u64) -> Object {
+    pub unsafe extern "C" fn reallocarray(block: Object, count: usize, size: usize, place: Place) -> Object {
+        let pc = caller(place);
         freeing(block, pc);
         // SAFETY: as above.
         resized(block, unsafe { next::reallocarray(block, count, size) }, count.saturating_mul(size), pc)
     }
 
-    pub unsafe extern "C" fn free(block: Object, pc: u64) {
+    pub unsafe extern "C" fn free(block: Object, place: Place) {
+        let pc = caller(place);
         freeing(block, pc);
         // SAFETY: as above.
         unsafe { next::free(block) }
     }
 
-    pub unsafe extern "C" fn posix_memalign(block: *mut Object, alignment: usize, size: usize, pc: u64) -> c_int {
+    pub unsafe extern "C" fn posix_memalign(block: *mut Object, alignment: usize, size: usize, place: Place) -> c_int {
+        let pc = caller(place);
         // SAFETY: as above; a successful call stored the block.
         unsafe {
             let result = next::posix_memalign(block, alignment, size);
@@ -191,22 +236,26 @@ mod recorded {
         }
     }
 
-    pub unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize, pc: u64) -> Object {
+    pub unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize, place: Place) -> Object {
+        let pc = caller(place);
         // SAFETY: as above.
         allocated(HEAP, unsafe { next::aligned_alloc(alignment, size) }, size, pc)
     }
 
-    pub unsafe extern "C" fn memalign(alignment: usize, size: usize, pc: u64) -> Object {
+    pub unsafe extern "C" fn memalign(alignment: usize, size: usize, place: Place) -> Object {
+        let pc = caller(place);
         // SAFETY: as above.
         allocated(HEAP, unsafe { next::memalign(alignment, size) }, size, pc)
     }
 
-    pub unsafe extern "C" fn valloc(size: usize, pc: u64) -> Object {
+    pub unsafe extern "C" fn valloc(size: usize, place: Place) -> Object {
+        let pc = caller(place);
         // SAFETY: as above.
         allocated(HEAP, unsafe { next::valloc(size) }, size, pc)
     }
 
-    pub unsafe extern "C" fn pvalloc(size: usize, pc: u64) -> Object {
+    pub unsafe extern "C" fn pvalloc(size: usize, place: Place) -> Object {
+        let pc = caller(place);
         // SAFETY: as above.
         allocated(HEAP, unsafe { next::pvalloc(size) }, size, pc)
     }
@@ -241,7 +290,8 @@ mod recorded {
         mapped(MAPPING, unsafe { next::mmap64(at, size, protection, flags, file, offset) }, size, pc)
     }
 
-    pub unsafe extern "C" fn munmap(at: Object, size: usize, pc: u64) -> c_int {
+    pub unsafe extern "C" fn munmap(at: Object, size: usize, place: Place) -> c_int {
+        let pc = caller(place);
         runtime::freeing(at.addr() as u64, Some(size as u64), pc);
         // SAFETY: as above.
         let result = unsafe { next::munmap(at, size) };
@@ -257,8 +307,9 @@ mod recorded {
         size: usize,
         flags: c_int,
         to: Object,
-        pc: u64,
+        place: Place,
     ) -> Object {
+        let pc = caller(place);
         runtime::freeing(at.addr() as u64, Some(old_size as u64), pc);
         // SAFETY: as above.
         let moved = unsafe { next::mremap(at, old_size, size, flags, to) };
@@ -273,7 +324,7 @@ mod recorded {
 
 /// Memory for those who need some while the real functions are being looked for. It is never used twice.
 mod bootstrap {
-    use super::{AtomicPtr, AtomicUsize, Object, Ordering, c_int, c_void, mapping, off_t, slots};
+    use super::{AtomicPtr, AtomicUsize, Object, Ordering, c_int, c_void, mapping, off_t, reals};
     use std::cell::UnsafeCell;
 
     const SIZE: usize = 1 << 16;
@@ -331,13 +382,13 @@ mod bootstrap {
         if USED.load(Ordering::Relaxed) == 0 {
             return;
         }
-        for (slot, real, instead) in [
-            (&slots::free, &FREE, guarded_free as *mut c_void),
-            (&slots::realloc, &REALLOC, guarded_realloc as *mut c_void),
-            (&slots::reallocarray, &REALLOCARRAY, guarded_reallocarray as *mut c_void),
+        for (called, real, instead) in [
+            (&reals::free, &FREE, guarded_free as *mut c_void),
+            (&reals::realloc, &REALLOC, guarded_realloc as *mut c_void),
+            (&reals::reallocarray, &REALLOCARRAY, guarded_reallocarray as *mut c_void),
         ] {
-            real.store(slot.load(Ordering::Relaxed), Ordering::Relaxed);
-            slot.store(instead, Ordering::Release);
+            real.store(called.load(Ordering::Relaxed), Ordering::Relaxed);
+            called.store(instead, Ordering::Release);
         }
     }
 

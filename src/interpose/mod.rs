@@ -6,6 +6,7 @@ pub mod export;
 pub mod io;
 pub mod lock;
 pub mod memory;
+pub mod operator_new;
 pub mod pinned;
 pub mod process;
 pub mod real;
@@ -153,7 +154,13 @@ exports! {
     arc4random_uniform => pinned::arc4random_uniform;
     timespec_get => pinned::timespec_get;
     getpid => pinned::getpid;
+    getppid => pinned::getppid;
     kill => pinned::kill;
+    sigqueue => pinned::sigqueue;
+    tgkill => pinned::tgkill;
+    getpgid => pinned::getpgid;
+    setpgid => pinned::setpgid;
+    getsid => pinned::getsid;
 }
 
 exports! {
@@ -231,7 +238,6 @@ mod jumps {
         eventfd_write: io::before_write;
         close: io::before_close;
         pthread_kill: io::before_kill;
-        sigqueue: io::before_kill;
         pthread_sigqueue: io::before_kill;
         dlclose: process::before_dlclose;
         execve: process::before_exec;

@@ -10,20 +10,15 @@ use super::{io, real};
 use crate::random;
 use crate::runtime::pins::{self, Pin};
 use crate::runtime::tls;
-use libc::{c_int, c_uint, c_void, clockid_t, pid_t, size_t, ssize_t, time_t, timespec, timeval};
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use libc::{c_int, c_uint, c_void, clockid_t, pid_t, sigval, size_t, ssize_t, time_t, timespec, timeval};
 
 /// The begin of 2026 in nanoseconds since 1970.
 const BEGIN: i64 = 1_767_225_600 * SECOND;
 const SECOND: i64 = 1_000_000_000;
-/// How much later it is each time that the program asks.
+/// How much later it is each time that a thread asks.
 const TICK: i64 = 1000;
 /// No process has this id: the kernel's are below.
 const PROCESS: pid_t = 4_200_000;
-
-static NOW: AtomicI64 = AtomicI64::new(BEGIN);
-/// How many numbers were given.
-static RANDOM: AtomicU64 = AtomicU64::new(0);
 
 /// Whether the program, and not a hook of ours at work for it, gets pinned answers.
 fn is_pinned(what: Pin) -> bool {
@@ -44,7 +39,7 @@ fn is_time_of_day(clock: clockid_t) -> bool {
 }
 
 fn next_time() -> timespec {
-    timespec_of(NOW.fetch_add(TICK, Ordering::Relaxed) + TICK)
+    timespec_of(BEGIN + TICK * pins::next_tick())
 }
 
 pub unsafe extern "C" fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
@@ -94,16 +89,16 @@ pub unsafe extern "C" fn deadline(clock: clockid_t, until: *const timespec, plac
     let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a clock that every kernel has, and a place for its time.
     unsafe { real::clock_gettime()(clock, &raw mut now) };
-    let left = nanoseconds_of(wanted).saturating_sub(NOW.load(Ordering::Relaxed));
+    let left = nanoseconds_of(wanted).saturating_sub(BEGIN + TICK * pins::ticks());
     *place = timespec_of(nanoseconds_of(&now).saturating_add(left));
     place
 }
 
 /// Fills memory with numbers that are the same in every run.
 unsafe fn fill(buffer: *mut c_void, length: size_t) {
-    const SEED: u64 = 0;
     for index in 0..length {
-        let number = random::number(SEED, RANDOM.fetch_add(1, Ordering::Relaxed));
+        let (thread, number) = pins::next_number();
+        let number = random::number(u64::from(thread), number);
         // SAFETY: the program's own buffer of that length.
         unsafe { buffer.cast::<u8>().add(index).write(number as u8) };
     }
@@ -183,11 +178,46 @@ pub unsafe extern "C" fn getpid() -> pid_t {
     unsafe { real::getpid()() }
 }
 
-/// A program that signals itself by its pinned id means itself.
+/// A child of the process that has the pinned id knows its parent by that.
+pub unsafe extern "C" fn getppid() -> pid_t {
+    // SAFETY: the program's own call.
+    let parent = unsafe { real::getppid()() };
+    if pins::holder() == Some(parent as u32) { PROCESS } else { parent }
+}
+
+/// Whom the program means by an id: the pinned one is known to nobody else.
+fn meant(process: pid_t) -> pid_t {
+    if process == PROCESS { pins::holder().map_or(process, u32::cast_signed) } else { process }
+}
+
 pub unsafe extern "C" fn kill(process: pid_t, signal: c_int) -> c_int {
     io::before_kill(0, signal);
-    // SAFETY: no preconditions.
-    let process = if process == PROCESS { unsafe { real::getpid()() } } else { process };
     // SAFETY: the program's own call.
-    unsafe { real::kill()(process, signal) }
+    unsafe { real::kill()(meant(process), signal) }
+}
+
+pub unsafe extern "C" fn sigqueue(process: pid_t, signal: c_int, value: sigval) -> c_int {
+    io::before_kill(0, signal);
+    // SAFETY: the program's own call.
+    unsafe { real::sigqueue()(meant(process), signal, value) }
+}
+
+pub unsafe extern "C" fn tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int {
+    // SAFETY: the program's own call.
+    unsafe { real::tgkill()(meant(process), thread, signal) }
+}
+
+pub unsafe extern "C" fn getpgid(process: pid_t) -> pid_t {
+    // SAFETY: the program's own call.
+    unsafe { real::getpgid()(meant(process)) }
+}
+
+pub unsafe extern "C" fn setpgid(process: pid_t, group: pid_t) -> c_int {
+    // SAFETY: the program's own call.
+    unsafe { real::setpgid()(meant(process), meant(group)) }
+}
+
+pub unsafe extern "C" fn getsid(process: pid_t) -> pid_t {
+    // SAFETY: the program's own call.
+    unsafe { real::getsid()(meant(process)) }
 }

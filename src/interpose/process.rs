@@ -8,7 +8,7 @@
 
 use super::real;
 use crate::runtime::tls::Frame;
-use crate::runtime::{self, fiber, process, record};
+use crate::runtime::{self, fiber, process, record, steering};
 use libc::{c_int, c_long, pid_t};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -48,6 +48,7 @@ pub extern "C" fn before_dlclose() {
     if runtime::is_recording() {
         process::flush();
     }
+    steering::unloading();
 }
 
 /// A successful exec ends this program, and the worker with it.

@@ -115,7 +115,13 @@ real_functions! {
     arc4random_uniform: fn(u32) -> u32, None;
     timespec_get: fn(*mut timespec, c_int) -> c_int, None;
     getpid: fn() -> libc::pid_t, None;
+    getppid: fn() -> libc::pid_t, None;
     kill: fn(libc::pid_t, c_int) -> c_int, None;
+    sigqueue: fn(libc::pid_t, c_int, libc::sigval) -> c_int, None;
+    tgkill: fn(libc::pid_t, libc::pid_t, c_int) -> c_int, None;
+    getpgid: fn(libc::pid_t) -> libc::pid_t, None;
+    setpgid: fn(libc::pid_t, libc::pid_t) -> c_int, None;
+    getsid: fn(libc::pid_t) -> libc::pid_t, None;
     _Fork: fn() -> libc::pid_t, None;
     _exit: fn(c_int) -> !, None;
     quick_exit: fn(c_int) -> !, None;

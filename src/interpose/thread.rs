@@ -8,7 +8,7 @@ use crate::replay::schedule::Act;
 use crate::runtime::registry::{self, Record};
 use crate::runtime::stack::Given;
 use crate::runtime::state;
-use crate::runtime::{self, process, record, steering, tls};
+use crate::runtime::{self, pins, process, record, steering, tls};
 use libc::{c_char, c_int, pthread_attr_t, pthread_t};
 
 /// `thrd_success` is 0 as well.
@@ -96,14 +96,14 @@ pub unsafe extern "C" fn begin(record: *const Record) {
 /// No thread: the `pthread_t` is not one that we know.
 const NOBODY: u64 = u64::MAX;
 
-/// Called by the shim before a join.
+/// Called by the shim before a join, which may be one that comes back before the other thread has ended.
 #[must_use]
-pub extern "C" fn join_begin(pthread: pthread_t, pc: u64) -> u64 {
+pub extern "C" fn join_begin(pthread: pthread_t, is_endless: c_int, pc: u64) -> u64 {
     if !(state::is_running_here() || steering::is_on()) {
         return NOBODY;
     }
     let Some(id) = registry::find(pthread) else { return NOBODY };
-    steering::join_begin(id, pc);
+    steering::join_begin(id, is_endless != 0, pc);
     u64::from(id)
 }
 
@@ -112,12 +112,13 @@ pub extern "C" fn join_end(id: u64, pc: u64) {
     if id != NOBODY {
         record(Kind::Interfere, 0, 0, pc);
         record(Kind::Join, 0, id, pc);
+        pins::joined(id as ThreadId);
         registry::joined(id as ThreadId);
     }
 }
 
 pub unsafe extern "C" fn pthread_tryjoin_np(thread: pthread_t, value: *mut Object, pc: u64) -> c_int {
-    let id = join_begin(thread, pc);
+    let id = join_begin(thread, 0, pc);
     // SAFETY: the program's own call.
     let result = unsafe { real::pthread_tryjoin_np()(thread, value) };
     if result == 0 {

@@ -2,17 +2,20 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::clocks::Clocks;
 use super::crossings::{self, Bounds};
 use super::cut_points::{self, Alike, Blocks, Candidates};
 use super::decide::{self, Decision};
+use super::dependency;
 use super::filter::Reason;
 use super::history::{At, History, Lane};
 use super::parallel::{in_parallel, share};
 use super::prediction::{Prediction, Shape, Steps};
 use super::search::Budget;
+use super::stale;
+use super::views::{self, Access, Views};
 
 /// What is looked for.
 #[derive(Clone, Debug)]
@@ -21,6 +24,9 @@ pub struct Config {
     pub crossings: bool,
     pub blocks: Blocks,
     pub bounds: Bounds,
+    /// Nothing if they are not wanted.
+    pub views: Option<views::Bounds>,
+    pub stale_values: Option<views::Bounds>,
     /// Judges reads as the published filter does.
     pub paper: bool,
     pub budget: Budget,
@@ -35,6 +41,8 @@ impl Default for Config {
             crossings: true,
             blocks: Blocks::All,
             bounds: Bounds::NEAR,
+            views: None,
+            stale_values: None,
             paper: false,
             budget: Budget::BRIEF,
             jobs: 1,
@@ -93,6 +101,8 @@ pub struct Report {
     pub is_broken_off: bool,
     /// Accesses that were too many of their kind to be told apart.
     pub left_out: u64,
+    /// Blocks and reads that views and stale values did not look back to.
+    pub forgotten: u64,
 }
 
 /// One class of candidates, to be tried in this order until one is predicted.
@@ -137,6 +147,12 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
             Class { shape: Shape::Two, candidates: alike, count }
         }));
     }
+    let views = (config.views.is_some() || config.stale_values.is_some()).then(|| Views::of(history));
+    if let Some(views) = &views {
+        let (left_out, forgotten) = add_views(history, &clocks, views, config, watch, &mut classes);
+        report.left_out += left_out;
+        report.forgotten = forgotten;
+    }
     classes.retain_mut(|class| {
         class.candidates.retain(|steps| config.selection.allows(history, steps));
         !class.candidates.is_empty()
@@ -145,7 +161,7 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
     report.classes = classes.len();
     let done = AtomicUsize::new(0);
     let decided = in_parallel(config.jobs, classes.len(), watch.stop, |index| {
-        let decided = decide(history, config, &classes[index]);
+        let decided = decide(history, config, views.as_ref(), &classes[index]);
         (watch.progress)(done.fetch_add(1, Ordering::Relaxed) + 1, classes.len());
         decided
     });
@@ -158,6 +174,7 @@ pub fn analyse(history: &History, config: &Config, watch: &Watch<'_>) -> Report 
             None => report.unexamined += 1,
         }
     }
+    dependency::judge(&mut report, history, views.as_ref());
     report
 }
 
@@ -178,13 +195,67 @@ fn cut_points(history: &History, clocks: &Clocks, config: &Config, watch: &Watch
     all
 }
 
-fn decide(history: &History, config: &Config, class: &Class) -> Decided {
+/// The candidates that whole atomic blocks give; returns what was left out, and what was forgotten.
+fn add_views(
+    history: &History,
+    clocks: &Clocks,
+    views: &Views,
+    config: &Config,
+    watch: &Watch<'_>,
+    classes: &mut Vec<Class>,
+) -> (u64, u64) {
+    let Config { blocks, jobs, .. } = *config;
+    let mut lost = (0, 0);
+    let mut add = |found: views::Candidates, shape| {
+        lost = (lost.0 + found.left_out, lost.1 + found.forgotten);
+        classes.extend(in_order(found.classes, shape));
+    };
+    if let Some(bounds) = config.views.filter(|_| !(watch.stop)()) {
+        add(views::look_at(history, clocks, views, blocks, bounds, jobs, watch.stop), Shape::View);
+    }
+    if let Some(bounds) = config.stale_values.filter(|_| !(watch.stop)()) {
+        add(stale::look_at(history, clocks, views, blocks, bounds, jobs, watch.stop), Shape::Stale);
+    }
+    lost
+}
+
+/// Classes of one shape, always in the same order.
+fn in_order<K: Ord + Copy>(classes: FxHashMap<K, Alike>, shape: Shape) -> impl Iterator<Item = Class> {
+    let mut classes: Vec<_> = classes.into_iter().collect();
+    classes.sort_unstable_by_key(|(class, _)| *class);
+    classes.into_iter().map(move |(_, Alike { nearest, count, .. })| Class { shape, candidates: nearest, count })
+}
+
+/// The maximal view that a candidate splits, its own two variables first.
+fn split(history: &History, views: &Views, steps: &Steps) -> Vec<u32> {
+    let lane = history.step(steps.culprit).lane;
+    let mine = [steps.first, steps.second].map(|at| history.step(at).object);
+    let access = if history.step(steps.first).op.reads() && history.step(steps.culprit).op.writes() {
+        Access::Write
+    } else {
+        Access::Read
+    };
+    let block = views.around(lane, steps.culprit, access, mine);
+    let all = block.map(|block| views.maximal(lane, block, access)).unwrap_or_default();
+    mine.into_iter().chain(all.into_iter().filter(|variable| !mine.contains(variable))).collect()
+}
+
+fn decide(history: &History, config: &Config, views: Option<&Views>, class: &Class) -> Decided {
     let mut is_undecided = false;
     for &steps in &class.candidates {
         match decide::decide(history, &steps, config.paper, config.budget) {
             Decision::Predicted(order) => {
                 let block = block(history, config.blocks, steps.first, steps.second);
-                return Decided::Predicted(Prediction { shape: class.shape, steps, block, order, alike: class.count });
+                let view = views.filter(|_| class.shape == Shape::View).map(|views| split(history, views, &steps));
+                return Decided::Predicted(Prediction {
+                    shape: class.shape,
+                    steps,
+                    block,
+                    order,
+                    alike: class.count,
+                    view: view.unwrap_or_default(),
+                    dependency: None,
+                });
             }
             Decision::Undecided => is_undecided = true,
             Decision::Impossible => {}

@@ -14,7 +14,6 @@ use super::clocks::Clocks;
 use super::cut_points::Blocks;
 use super::history::{At, History, Holds, Lane, NONE};
 use super::prediction::Steps;
-use crate::analysis::Transaction;
 
 /// How candidates are bounded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,7 +151,7 @@ fn collect(history: &History, lane: usize, blocks: Blocks, bounds: Bounds, alike
                 continue;
             }
             let Some(block) = blocks.around(history, before.at, at) else { break };
-            if matches!(blocks, Blocks::All) && is_base(history, block) {
+            if matches!(blocks, Blocks::All) && history.frames.is_base(block) {
                 continue;
             }
             let (low, high) = if earlier.object < step.object { (before.at, at) } else { (at, before.at) };
@@ -185,15 +184,5 @@ fn collect(history: &History, lane: usize, blocks: Blocks, bounds: Bounds, alike
         if recent.len() > bounds.apart {
             recent.pop_front();
         }
-    }
-}
-
-/// Whether a block is all that a thread does.
-fn is_base(history: &History, block: u32) -> bool {
-    let frame = history.frames.get(block);
-    match frame.transaction {
-        None => true,
-        Some(Transaction::Block { .. } | Transaction::Section { .. }) => false,
-        Some(Transaction::Function { .. }) => history.frames.get(frame.parent).transaction.is_none(),
     }
 }

@@ -54,7 +54,8 @@ pub struct Alike {
 }
 
 impl Alike {
-    fn add(&mut self, steps: Steps) {
+    /// Keeps one if it is among the nearest; it is not counted.
+    pub fn add(&mut self, steps: Steps) {
         if self.furthest.is_some_and(|furthest| steps.distance() > furthest) {
             return;
         }
@@ -63,6 +64,14 @@ impl Alike {
             self.nearest.insert(place, steps);
             self.nearest.truncate(MOST_ALIKE);
             self.furthest = self.nearest.get(MOST_ALIKE - 1).map(Steps::distance);
+        }
+    }
+
+    /// Takes over others of the class.
+    pub fn merge(&mut self, other: Alike) {
+        self.count += other.count;
+        for steps in other.nearest {
+            self.add(steps);
         }
     }
 }
@@ -80,9 +89,7 @@ impl Candidates {
     pub fn merge(&mut self, other: Candidates) {
         self.left_out += other.left_out;
         for (class, alike) in other.classes {
-            let known = self.classes.entry(class).or_default();
-            known.count += alike.count;
-            alike.nearest.into_iter().for_each(|steps| known.add(steps));
+            self.classes.entry(class).or_default().merge(alike);
         }
     }
 }

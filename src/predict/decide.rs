@@ -28,7 +28,7 @@ impl From<Outcome> for Decision {
 /// Decides about a candidate. With `paper`, reads are judged by the published filter, which is about one variable only.
 #[must_use]
 pub fn decide(history: &History, steps: &Steps, paper: bool, budget: Budget) -> Decision {
-    let ignores_reads = paper && steps.are_of_one();
+    let ignores_reads = paper && steps.are_of_one(history);
     if ignores_reads && filter::paper(history, steps).is_some() {
         return Decision::Impossible;
     }

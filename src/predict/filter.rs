@@ -44,6 +44,12 @@ reasons! {
     /// The run had the culprit in front of the block.
     BlockNeedsCulprit, "block-needs-culprit", "the block's thread read what the other thread wrote, with its access or after it";
     BlockBranchesOnLater, "block-branches-on-later", "the block's thread branches on something that the other thread wrote after its access";
+    /// Of the two accesses of a view or a stale value, by the program's code.
+    Independent, "independent", "by the program's code, what is read is of no use in what is written";
+    /// Of a stale value.
+    ActedOn, "acted-on", "the block that reads the value also acts on it, so that what leaves the block is the outcome, such as an item that was taken out";
+    /// Of a view that is written in parts, by the program's code.
+    CountedOn, "counted-on", "one of the writes makes the new value from the old one, which fits whatever was there, and the reader makes nothing from both";
     Other, "reads", "in every order that the locks allow, some read would not see the write that it saw in the run, and its thread might do something else then";
 }
 
@@ -52,7 +58,7 @@ reasons! {
 pub fn paper(history: &History, steps: &Steps) -> Option<Reason> {
     let &Steps { first, culprit, second, .. } = steps;
     let query = Query { history, first, culprit, second };
-    match (steps.are_of_one(), culprit > first) {
+    match (steps.are_of_one(history), culprit > first) {
         (false, _) => None,
         (true, true) => query.culprit_was_after(),
         (true, false) => query.culprit_was_before(),

@@ -16,6 +16,7 @@ mod waits;
 
 use rustc_hash::FxHashMap;
 
+use super::dependency::Dependencies;
 use crate::analysis::Transaction;
 use crate::event::ThreadId;
 pub use build::{Builder, Config};
@@ -149,6 +150,8 @@ pub struct History {
     pub lost: u64,
     /// There are accesses of memory, shared or not.
     pub has_accesses: bool,
+    /// Who knows the program's code, if somebody does.
+    pub code: Option<Box<dyn Dependencies>>,
 }
 
 impl History {
@@ -221,6 +224,12 @@ impl History {
         }
         found.reverse();
         found
+    }
+
+    /// Whether what a thread reads may decide how it comes to a later step, or what that is about. So it is if nobody knows the code.
+    #[must_use]
+    pub fn is_steered(&self, read: At, step: At) -> bool {
+        self.code.as_ref().is_none_or(|code| code.steers(self, read, step))
     }
 
     /// The locks at the points behind one step of a thread up to another one, each stretch once. Those at a point are told by the step after

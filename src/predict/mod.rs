@@ -1,7 +1,7 @@
 //! What other orders of a recorded run would show.
 //!
 //! ```text
-//! trace ─ history ─ candidates (cut points, crossings, witnesses) ─ search: is there an order, and which? ─ predictions
+//! trace ─ history ─ candidates (cut points, crossings, views, stale values, witnesses) ─ search: is there an order, and which? ─ predictions
 //! ```
 
 pub mod analyse;
@@ -9,10 +9,13 @@ pub mod clocks;
 pub mod crossings;
 pub mod cut_points;
 pub mod decide;
+pub mod dependency;
 pub mod filter;
 pub mod history;
-mod parallel;
+pub mod parallel;
 pub mod pattern;
 pub mod prediction;
 pub mod search;
+pub mod stale;
+pub mod views;
 pub mod witnesses;

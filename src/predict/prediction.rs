@@ -3,6 +3,7 @@
 use super::history::{At, History};
 use super::pattern::Pattern;
 use super::search::{Goal, Order};
+use crate::causal::Answer;
 
 /// How a block is split.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -11,6 +12,10 @@ pub enum Shape {
     One(Pattern),
     /// Two blocks each come before the other: by one variable this one, by another variable that one.
     Two,
+    /// What a block of another thread accesses together, two blocks of a transaction access apart: see [`super::views`].
+    View,
+    /// What one block of a transaction read is written by another thread before a later block writes: see [`super::stale`].
+    Stale,
 }
 
 /// The steps that a candidate or a prediction is about: two accesses of a block, and one or two of another thread. In the violating order `first` comes
@@ -20,21 +25,29 @@ pub struct Steps {
     pub first: At,
     /// The other thread's access of the variable of `first`.
     pub culprit: At,
-    /// The other thread's access of the variable of `second`: the same step unless there are two variables.
+    /// The other thread's access of the variable of `second`: the same step if the other thread accesses one variable.
     pub culprit_too: At,
     pub second: At,
 }
 
 impl Steps {
-    /// Three accesses of one variable.
+    /// Three accesses with one culprit.
     #[must_use]
     pub const fn of_one(first: At, culprit: At, second: At) -> Steps {
         Steps { first, culprit, culprit_too: culprit, second }
     }
 
+    /// Whether there is one culprit.
     #[must_use]
-    pub const fn are_of_one(&self) -> bool {
+    pub const fn have_one_culprit(&self) -> bool {
         self.culprit == self.culprit_too
+    }
+
+    /// Whether they are three accesses of one variable.
+    #[must_use]
+    pub fn are_of_one(&self, history: &History) -> bool {
+        let object = |at: At| history.step(at).object;
+        self.have_one_culprit() && object(self.first) == object(self.second)
     }
 
     #[must_use]
@@ -69,4 +82,8 @@ pub struct Prediction {
     pub order: Order,
     /// Candidates of the same code locations, this one included.
     pub alike: u64,
+    /// Of a view, the variables that are accessed together, by [`super::views::Views::maximal`].
+    pub view: Vec<u32>,
+    /// What the two accesses have to do with each other, if that matters and was asked: see [`super::dependency`].
+    pub dependency: Option<Answer>,
 }

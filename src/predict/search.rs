@@ -6,7 +6,8 @@
 //! else. After the *last* step of a thread nothing depends on what it saw. And a read of a variable that the goal is about may do so as
 //! long as its thread comes to no branch: the goal is about exactly such reads, and the address of what follows, which
 //! is that variable again, does not come from it. It may give back its locks and take them again, but do nothing with any other object, which might come
-//! from what it saw. What such a thread writes is not what it wrote in the run; if it writes to anything but
+//! from what it saw. Where the program's code is known ([`History::code`]), any read may see something else as long as neither a branch, nor which memory
+//! or lock is meant, depends on it. What such a thread writes is not what it wrote in the run; if it writes to anything but
 //! the goal's variables, nobody knows where, and no read can be relied on any more. A compare-exchange always has to see what it
 //! saw.
 //!
@@ -14,18 +15,22 @@
 //! nothing is fixed and every possibility was tried is the answer that there is no such order, unless the goal
 //! contradicts what must come before its own steps.
 //!
+//! **What follows** from the goal and from what each read has to see, one after the other, is found first (`must`): often that is a contradiction, and else it leaves
+//! little to choose.
+//!
 //! **The search** goes through the threads' positions depth first. What can only help is done at once: releases, signals, reads that see what
 //! they must, writes that nobody else reads. What is left to choose is who takes a lock next, and when a write happens that others read. The
 //! order of the run is tried first, except that a thread whose next step of the goal is not due yet waits in front of the section that leads to it.
 
 mod limits;
+mod must;
 mod state;
 
 use rustc_hash::FxHashSet;
 
 use super::history::{At, History, NONE};
-use limits::Limits;
 pub(crate) use limits::needs;
+use limits::{Contradiction, Limits};
 use state::{Move, State};
 
 /// What an order is searched for.
@@ -145,7 +150,11 @@ fn regions(history: &History, goal: &Goal) -> Vec<(At, At)> {
 }
 
 fn attempt(history: &History, goal: &Goal, regions: &[(At, At)], from: At, choices: &mut u32) -> Attempt {
-    let Some(limits) = Limits::new(history, goal, from) else { return Attempt::Contradiction };
+    let limits = match Limits::new(history, goal, from) {
+        Ok(limits) => limits,
+        Err(Contradiction::Always) => return Attempt::Contradiction,
+        Err(Contradiction::Here) => return Attempt::Exhausted,
+    };
     let mut state = State::new(history, goal, from, &limits);
     let mut seen = FxHashSet::default();
     // What is left to try at each choice, and how many moves came before it.

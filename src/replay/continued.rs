@@ -15,7 +15,7 @@ const MOST: usize = 256;
 #[must_use]
 pub fn continued(target: &Target, history: &History) -> Option<Target> {
     let at = |wanted| target.roles.iter().find(|(_, role)| *role == wanted).map(|(at, _)| *at);
-    let (second, culprit) = (at(Role::Second)?, at(Role::Culprit)?);
+    let (second, culprit) = (at(Role::Second).or_else(|| at(Role::Use))?, at(Role::Culprit)?);
     let mut done: FxHashSet<At> = target.order.steps.iter().copied().collect();
     let from = target.order.from;
     let rest = |lane: u16, done: &FxHashSet<At>| -> Vec<At> {

@@ -30,6 +30,8 @@ pub struct Stop {
     pub size: u64,
     /// The return address.
     pub code: u64,
+    /// What it waits for here, if it has to, only threads of this process can give.
+    pub is_private: bool,
 }
 
 /// What a thread does.
@@ -57,6 +59,14 @@ struct Thread {
     slept: u64,
 }
 
+impl Thread {
+    /// It cannot go on with its step, or with something that is none. What is left of an earlier one does not count.
+    fn wait(&mut self, stop: Stop) {
+        let step = self.stop.filter(|step| step.place.is_some()).unwrap_or(stop);
+        self.stop = Some(Stop { is_private: stop.is_private, ..step });
+    }
+}
+
 /// Who decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Plan {
@@ -76,7 +86,8 @@ pub struct Gate {
     /// Counts what happens: as long as it changes, nothing is stalled.
     progress: u64,
     sleepers: u64,
-    is_deadlock_told: bool,
+    /// A deadlock was told, and nobody went on since: whether it was certain.
+    told: Option<bool>,
 }
 
 /// Something for the journal. What has code locations is translated by those who know the modules.
@@ -84,7 +95,7 @@ pub struct Gate {
 pub enum News {
     Entry(Entry),
     Difference { thread: ThreadId, turn: u32, expected: Option<u32>, act: Act, code: u64 },
-    Deadlock(Vec<(ThreadId, Stop)>),
+    Deadlock { threads: Vec<(ThreadId, Stop)>, is_certain: bool },
 }
 
 impl News {
@@ -96,13 +107,13 @@ impl News {
             News::Difference { thread, turn, expected, act, code } => {
                 Entry::Difference { thread, turn, expected, found: found(act, code) }
             }
-            News::Deadlock(threads) => {
+            News::Deadlock { threads, is_certain } => {
                 let waiting = |(thread, stop): (ThreadId, Stop)| Waiting {
                     thread,
                     at: found(stop.act, stop.code),
                     object: stop.object,
                 };
-                Entry::Deadlock { threads: threads.into_iter().map(waiting).collect() }
+                Entry::Deadlock { threads: threads.into_iter().map(waiting).collect(), is_certain }
             }
         }
     }
@@ -123,13 +134,13 @@ impl Gate {
 
     fn new(plan: Plan) -> Gate {
         let threads = BTreeMap::new();
-        Gate { plan, threads, news: Vec::new(), woken: Vec::new(), progress: 0, sleepers: 0, is_deadlock_told: false }
+        Gate { plan, threads, news: Vec::new(), woken: Vec::new(), progress: 0, sleepers: 0, told: None }
     }
 
     /// A thread is about to be created.
     pub fn announce(&mut self, thread: ThreadId) {
         self.thread(thread).standing = Standing::Coming;
-        self.progress += 1;
+        self.stirs();
     }
 
     /// It was not created after all.
@@ -141,7 +152,7 @@ impl Gate {
     /// A thread is about to do something. True: it may, now. Otherwise it waits until it is among the [`Gate::woken`].
     #[must_use]
     pub fn arrive(&mut self, thread: ThreadId, stop: Stop) -> bool {
-        self.progress += 1;
+        self.stirs();
         let known = self.thread(thread);
         known.standing = Standing::Waiting;
         known.stop = Some(stop);
@@ -165,7 +176,9 @@ impl Gate {
     /// Whether a thread that waited may go on.
     #[must_use]
     pub fn goes_on(&self, thread: ThreadId) -> bool {
-        self.threads.get(&thread).is_none_or(|known| matches!(known.standing, Standing::Running | Standing::Coming))
+        // On a busy machine a thread may be given up before it noticed that it may go on: it still may.
+        let may = |known: &Thread| matches!(known.standing, Standing::Running | Standing::Coming | Standing::Outside);
+        self.threads.get(&thread).is_none_or(may)
     }
 
     /// Whether somebody waits for the thread's step to be over, as soon as it is.
@@ -176,7 +189,7 @@ impl Gate {
 
     /// The thread did what it arrived for.
     pub fn done(&mut self, thread: ThreadId) {
-        self.progress += 1;
+        self.stirs();
         let known = self.thread(thread);
         let Some(stop) = known.stop.take() else { return };
         known.standing = Standing::Running;
@@ -191,7 +204,7 @@ impl Gate {
     pub fn blocked(&mut self, thread: ThreadId, stop: Stop) {
         let known = self.thread(thread);
         known.standing = Standing::Blocked(stop.object);
-        known.stop.get_or_insert(stop);
+        known.wait(stop);
         self.settle();
     }
 
@@ -204,7 +217,7 @@ impl Gate {
 
     /// Somebody gave `object` back: whoever wanted it may try again.
     pub fn released(&mut self, object: u64) {
-        self.progress += 1;
+        self.stirs();
         self.retry(|_, standing| standing == Standing::Blocked(object));
     }
 
@@ -231,7 +244,7 @@ impl Gate {
 
     /// The thread waits for a signal, for ever or until a time at which it will come back by itself.
     pub fn sleep(&mut self, thread: ThreadId, wait: Stop, is_endless: bool) {
-        self.progress += 1;
+        self.stirs();
         self.sleepers += 1;
         let number = self.sleepers;
         let known = self.thread(thread);
@@ -249,7 +262,7 @@ impl Gate {
 
     /// The thread does not wait for its signal any more: the time is over.
     pub fn rise(&mut self, thread: ThreadId) {
-        self.progress += 1;
+        self.stirs();
         self.wake(thread);
     }
 
@@ -261,7 +274,7 @@ impl Gate {
 
     /// Wakes one of those who sleep on `condition`, or all of them: the one whose turn comes first, else who slept longest.
     pub fn signal(&mut self, condition: u64, all: bool) {
-        self.progress += 1;
+        self.stirs();
         let asleep = self.threads.iter().filter(|(_, known)| known.standing == Standing::Asleep(condition));
         let mut asleep: Vec<(u32, u64, ThreadId)> = asleep
             .map(|(&thread, known)| {
@@ -279,15 +292,34 @@ impl Gate {
         }
     }
 
-    /// The thread goes into the kernel and will come back some time.
-    pub fn goes_outside(&mut self, thread: ThreadId) {
-        self.thread(thread).standing = Standing::Outside;
+    /// The thread goes into the kernel and will come back some time: when it gets what it waited for here, if it did.
+    pub fn goes_outside(&mut self, thread: ThreadId, wait: Option<Stop>) {
+        let known = self.thread(thread);
+        known.standing = Standing::Outside;
+        match wait {
+            Some(wait) => known.wait(wait),
+            None => known.stop = None,
+        }
         self.settle();
+    }
+
+    /// The thread is back.
+    pub fn returned(&mut self, thread: ThreadId) {
+        self.stirs();
+        self.thread(thread).standing = Standing::Running;
+    }
+
+    /// Something happens, and not because of the clock.
+    fn stirs(&mut self) {
+        self.progress += 1;
+        if self.told.take().is_some() {
+            self.news.push(News::Entry(Entry::Resumed));
+        }
     }
 
     /// The thread is no more.
     pub fn ended(&mut self, thread: ThreadId) {
-        self.progress += 1;
+        self.stirs();
         // Not kept: a program may have any number of threads in the course of time.
         self.threads.remove(&thread);
         if let Plan::Turns(turns) = &mut self.plan {
@@ -315,14 +347,17 @@ impl Gate {
             Standing::Running | Standing::Coming | Standing::Outside => true,
             // With a time limit.
             Standing::Asleep(_) => known.stop.is_none(),
-            Standing::Waiting | Standing::Blocked(_) => false,
+            // Another process may end that.
+            Standing::Blocked(_) => known.stop.is_some_and(|stop| !stop.is_private),
+            Standing::Waiting => false,
         };
         self.threads.values().any(runs)
     }
 
-    /// Nothing has happened for as long as one may wait. Gives up what everybody waits for.
-    pub fn stalled(&mut self) {
-        self.tell_deadlock();
+    /// Nothing has happened for as long as one may wait. Gives up what everybody waits for. `is_closed`: nobody but the threads that are known here could
+    /// end their waiting.
+    pub fn stalled(&mut self, is_closed: bool) {
+        self.tell_deadlock(is_closed);
         match &mut self.plan {
             Plan::Turns(turns) => {
                 let threads = &self.threads;
@@ -399,21 +434,20 @@ impl Gate {
         }
     }
 
-    /// Everybody waits for somebody, and nobody is left who could end that.
-    fn tell_deadlock(&mut self) {
-        let is_stuck = |known: &Thread| match known.standing {
-            Standing::Blocked(_) => true,
-            Standing::Asleep(_) => known.stop.is_some(),
-            Standing::Coming | Standing::Running | Standing::Waiting | Standing::Outside => false,
+    /// Everybody waits for somebody. It is certain that nobody can end that, or nobody did so far.
+    fn tell_deadlock(&mut self, is_closed: bool) {
+        let waits = |known: &Thread| match known.standing {
+            Standing::Blocked(_) | Standing::Asleep(_) | Standing::Outside => known.stop.is_some(),
+            Standing::Coming | Standing::Running | Standing::Waiting => false,
         };
-        if self.is_deadlock_told || !self.threads.values().all(is_stuck) {
+        if self.threads.is_empty() || !self.threads.values().all(waits) {
             return;
         }
-        let stuck = self.threads.iter().filter_map(|(&thread, known)| Some((thread, known.stop?)));
-        let stuck: Vec<(ThreadId, Stop)> = stuck.collect();
-        if !stuck.is_empty() {
-            self.news.push(News::Deadlock(stuck));
-            self.is_deadlock_told = true;
+        let is_certain = is_closed && !self.is_somebody_running();
+        if self.told.is_none_or(|was_certain| is_certain && !was_certain) {
+            let threads = self.threads.iter().filter_map(|(&thread, known)| Some((thread, known.stop?))).collect();
+            self.news.push(News::Deadlock { threads, is_certain });
+            self.told = Some(is_certain);
         }
     }
 }

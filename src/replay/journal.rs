@@ -11,6 +11,8 @@ use crate::event::ThreadId;
 pub enum Entry {
     /// This process is steered.
     Steered { pid: u32 },
+    /// This process of the program is not the one that is meant.
+    Other { process: u32 },
     /// A step with a role happened, on so many bytes of memory or on this lock.
     Role { role: Role, thread: ThreadId, object: u64, size: u64, turn: u32 },
     /// All steps with a role but this one are done, and its thread goes on to do that: the program may not survive it.
@@ -21,8 +23,27 @@ pub enum Entry {
     Skipped { turn: u32, thread: ThreadId, expected: u32, why: Why },
     /// The turns are over, or were given up; from here on all threads run freely.
     Free { turn: u32, figures: Figures },
-    /// Every thread waits for another one.
-    Deadlock { threads: Vec<Waiting> },
+    /// Every thread waits for another one. If it is not certain, somebody may come whom the gate does not know: a timer, a handler, another process.
+    Deadlock { threads: Vec<Waiting>, is_certain: bool },
+    /// Somebody did: the threads go on.
+    Resumed,
+}
+
+/// What is told in the bytes of a journal so far. What is not written yet is zero, and a program that was killed may have left half a line.
+#[must_use]
+pub fn read(journal: &[u8]) -> Vec<Entry> {
+    let written = journal.split(|&byte| byte == 0).next().unwrap_or_default();
+    written.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+/// Who waits in the deadlock that was told last, if nobody went on since, and whether it is certain.
+#[must_use]
+pub fn deadlock(journal: &[Entry]) -> Option<(&[Waiting], bool)> {
+    let told = journal.iter().rev().find(|entry| matches!(entry, Entry::Deadlock { .. } | Entry::Resumed))?;
+    match told {
+        Entry::Deadlock { threads, is_certain } => Some((threads, *is_certain)),
+        _ => None,
+    }
 }
 
 /// What a thread did.

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`window`] | an order that splits a block of two critical sections |
 //! | [`continued`] | an order that goes on after the violation |
+//! | [`instances`] | other passes through the code of a violation |
 //! | [`synthesis`] | from an order of a run's steps to a schedule |
 //! | [`schedule`] | who does what in which turn, as a text |
 //! | [`gate`] | who may go on now: pure, without threads or time |
@@ -15,9 +16,12 @@
 //! | [`run`] | one run of a program, with nothing left of it |
 //! | [`verdict`] | what a run proves |
 //! | [`minimal`] | the same with fewer switches |
+//! | [`control`] | the same without the violation |
 
 pub mod continued;
+pub mod control;
 pub mod gate;
+pub mod instances;
 pub mod journal;
 pub mod minimal;
 pub mod run;

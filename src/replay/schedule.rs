@@ -109,6 +109,16 @@ words! {
         /// The culprit's access of the second's variable, if that is not the first's.
         CulpritToo = "culprit_too",
         Second = "second",
+        /// The second, if it is of another variable than the culprit's: it uses what the first read.
+        Use = "use",
+    }
+}
+
+impl Role {
+    /// Whether it is the last one of the block.
+    #[must_use]
+    pub const fn is_second(self) -> bool {
+        matches!(self, Role::Second | Role::Use)
     }
 }
 
@@ -156,6 +166,8 @@ pub struct Schedule {
     /// The program that is steered, and which of its processes: they count as they create their first thread.
     pub program: Module,
     pub process: u32,
+    /// The recorded run went that way already.
+    pub was_observed: bool,
     pub modules: Vec<Module>,
     pub places: Vec<Place>,
     pub turns: Vec<Turn>,
@@ -214,6 +226,9 @@ impl fmt::Display for Schedule {
             writeln!(f, "{}", format!("# {line}").trim_end())?;
         }
         writeln!(f, "program {} {}", self.program, self.process)?;
+        if self.was_observed {
+            writeln!(f, "observed")?;
+        }
         for (number, module) in self.modules.iter().enumerate() {
             writeln!(f, "module {number} {module}")?;
         }
@@ -280,6 +295,7 @@ impl Schedule {
                 self.program = module(&mut words)?;
                 self.process = number(words.next(), "the number of the process")?;
             }
+            Some("observed") => self.was_observed = true,
             Some("module") => {
                 expect_number(words.next(), self.modules.len())?;
                 self.modules.push(module(&mut words)?);
@@ -294,7 +310,7 @@ impl Schedule {
                 let steps = words.map(|word| self.step(word)).collect::<Result<_, _>>()?;
                 self.turns.push(Turn { thread, steps });
             }
-            Some(word) => return Err(format!("'{word}' is none of program, module, place, turn")),
+            Some(word) => return Err(format!("'{word}' is none of program, observed, module, place, turn")),
         }
         Ok(())
     }
@@ -383,6 +399,10 @@ turn 12 2!culprit
         let schedule: Schedule = TEXT.parse().unwrap();
         assert_eq!(schedule.to_string(), TEXT);
         assert_eq!((schedule.process, schedule.switches()), (2, 2));
+        let observed = TEXT.replace("8f3c01 2\n", "8f3c01 2\nobserved\n");
+        let observed: Schedule = observed.parse().unwrap();
+        assert!(observed.was_observed && !schedule.was_observed);
+        assert_eq!(observed.to_string().parse(), Ok(observed));
         assert_eq!(schedule.turns[0].steps[0], Step { place: 0, times: 3, role: None });
         assert_eq!(schedule.turns[1].steps[0].role, Some(Role::First));
         assert_eq!(schedule.places[2].code, Some((1, 0xff00)));
@@ -409,7 +429,7 @@ turn 12 2!culprit
         assert_eq!(after("place 4 0+1 lock").reason, "number 4 where 3 comes next");
         assert_eq!(after("place 3 7+1 lock").reason, "there is no module 7");
         assert_eq!(after("place 3 0+1 sing").reason, "'sing' is nothing that a thread does");
-        assert_eq!(after("tern 1").reason, "'tern' is none of program, module, place, turn");
+        assert_eq!(after("tern 1").reason, "'tern' is none of program, observed, module, place, turn");
         let begins = |text: &str| text.parse::<Schedule>().unwrap_err().reason;
         assert!(begins("").contains("no schedule"));
         assert!(begins("avmon schedule 7\n").contains("another version"));

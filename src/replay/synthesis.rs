@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::schedule::{Act, Role, Schedule, Turn};
 use crate::event::ThreadId;
 use crate::predict::history::{At, History, NONE, Op};
-use crate::predict::prediction::Prediction;
+use crate::predict::prediction::{Prediction, Shape, Steps};
 use crate::predict::search::Order;
 use crate::report::symbols::Symbols;
 use crate::trace::reader::Trace;
@@ -41,12 +41,17 @@ pub struct Target {
 impl Target {
     #[must_use]
     pub fn of_prediction(prediction: &Prediction) -> Target {
-        let steps = &prediction.steps;
-        let mut roles = vec![(steps.first, Role::First), (steps.culprit, Role::Culprit), (steps.second, Role::Second)];
-        if !steps.are_of_one() {
+        Target::of_steps(&prediction.steps, prediction.shape, prediction.order.clone())
+    }
+
+    #[must_use]
+    pub fn of_steps(steps: &Steps, shape: Shape, order: Order) -> Target {
+        let second = if shape == Shape::Stale { Role::Use } else { Role::Second };
+        let mut roles = vec![(steps.first, Role::First), (steps.culprit, Role::Culprit), (steps.second, second)];
+        if !steps.have_one_culprit() {
             roles.push((steps.culprit_too, Role::CulpritToo));
         }
-        Target { roles, order: prediction.order.clone(), after: Vec::new() }
+        Target { roles, order, after: Vec::new() }
     }
 }
 

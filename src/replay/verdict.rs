@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::journal::{Entry, Found, Waiting, Why};
+use super::journal::{Entry, Found, Waiting, Why, deadlock};
 use super::run::{Ended, Exit, Written};
 use super::schedule::{Place, Role, Schedule, Step};
 use crate::event::ThreadId;
@@ -35,8 +35,9 @@ macro_rules! verdicts {
 }
 
 verdicts! {
-    Failing = "failing", "the steps ran in the violating order, and the program failed as it never does otherwise";
+    Failing = "failing", "the steps ran in the violating order, and the program failed as it does not otherwise, or far less often";
     Deadlock = "deadlock", "in the violating order, every thread waits for another one";
+    FailingEarly = "failing_early", "the culprit came after the first step, and the program failed as it does not otherwise, or far less often; the last step did not come as predicted";
     Confirmed = "confirmed", "the steps ran in the violating order; the program did not fail";
     AlreadyObserved = "already_observed", "the recorded run had the violating order already; the program did not fail";
     Infeasible = "infeasible", "a step of the schedule could not be taken";
@@ -53,7 +54,24 @@ impl Verdict {
     /// Whether something went wrong then.
     #[must_use]
     pub const fn is_failure(self) -> bool {
-        matches!(self, Verdict::Failing | Verdict::Deadlock)
+        matches!(self, Verdict::Failing | Verdict::Deadlock | Verdict::FailingEarly)
+    }
+
+    /// Whether it is a failure, and the violating order happened if it did with the other one.
+    #[must_use]
+    pub const fn fails_as_much_as(self, other: Verdict) -> bool {
+        self.is_failure() && (self.is_reached() || !other.is_reached())
+    }
+
+    /// What is left of it if that was no failure.
+    #[must_use]
+    pub const fn without_failure(self, was_observed: bool) -> Verdict {
+        match self {
+            Verdict::Failing if was_observed => Verdict::AlreadyObserved,
+            Verdict::Failing => Verdict::Confirmed,
+            Verdict::Deadlock | Verdict::FailingEarly => Verdict::Diverged,
+            other => other,
+        }
     }
 }
 
@@ -83,6 +101,17 @@ impl From<Exit> for Failure {
             Exit::Timeout => Failure::Timeout,
             Exit::Signal(signal) => Failure::Signal(signal),
             Exit::Code(code) => Failure::Code(code),
+        }
+    }
+}
+
+impl Failure {
+    /// Whether a failure of one run is one of another run too.
+    fn is_of_both(&self, one: &Looks, other: &Looks) -> bool {
+        match self {
+            Failure::Timeout | Failure::Signal(_) | Failure::Code(_) => one.exit == other.exit,
+            Failure::Message(_) => other.message.is_some(),
+            Failure::Output(_) => (one.stdout, one.stderr) == (other.stdout, other.stderr),
         }
     }
 }
@@ -179,6 +208,10 @@ pub struct Baseline {
     pub runs: Vec<Looks>,
     /// What a program writes is no matter of its success.
     pub ignores_output: bool,
+    /// The recorded run, and such that were steered, but not to the violation: see [`super::control`]. A serial order may have an output of its own,
+    /// so these need not agree with the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<Looks>,
 }
 
 impl Baseline {
@@ -191,7 +224,47 @@ impl Baseline {
     /// How a run failed as no run of the baseline did. A program that always fails, and once does not, did not fail.
     #[must_use]
     pub fn failure_of(&self, looks: &Looks) -> Option<Failure> {
-        if looks.exit != Exit::Code(0) && !self.runs.iter().any(|run| run.exit == looks.exit) {
+        self.unlike_controls(looks, self.new_of(looks))
+    }
+
+    /// The same, or how a run ended as ordinary runs sometimes do, but less than half of them: by chance they may come upon the same violation.
+    /// Whether it is the violation that such a failure comes of, only many runs tell.
+    #[must_use]
+    pub fn possible_failure_of(&self, looks: &Looks) -> Option<Failure> {
+        let is_rare = looks.exit != Exit::Code(0) && self.ended_so(looks.exit) * 2 < self.runs.len();
+        self.unlike_controls(looks, if is_rare { Some(looks.exit.into()) } else { self.new_of(looks) })
+    }
+
+    fn unlike_controls(&self, looks: &Looks, failure: Option<Failure>) -> Option<Failure> {
+        failure.filter(|failure| !self.controls.iter().any(|control| failure.is_of_both(looks, control)))
+    }
+
+    /// How many ordinary runs ended so.
+    fn ended_so(&self, exit: Exit) -> usize {
+        self.runs.iter().filter(|run| run.exit == exit).count()
+    }
+
+    /// How often ordinary runs end so too, for the end of a sentence; nothing if they never do.
+    #[must_use]
+    pub fn told_of_ordinary(&self, exit: Exit) -> String {
+        match self.ended_so(exit) {
+            0 => String::new(),
+            some => format!(", as in {some} of {} ordinary runs", self.runs.len()),
+        }
+    }
+
+    /// What is to be said of a run that ended badly, though that is no failure.
+    fn told_of_usual(&self, looks: &Looks) -> String {
+        let ended = Failure::from(looks.exit);
+        match (looks.exit, self.ended_so(looks.exit)) {
+            (Exit::Code(0), _) => String::new(),
+            (_, 0) => format!("except as it does too if its threads only wait for each other: {ended}"),
+            (exit, _) => format!("except as it does in ordinary runs too: {ended}{}", self.told_of_ordinary(exit)),
+        }
+    }
+
+    fn new_of(&self, looks: &Looks) -> Option<Failure> {
+        if looks.exit != Exit::Code(0) && self.ended_so(looks.exit) == 0 {
             return Some(looks.exit.into());
         }
         // The rest of such a line may hold addresses and numbers.
@@ -228,8 +301,13 @@ impl Baseline {
         let failures: Vec<Failure> = self.runs.iter().filter_map(|run| usual.failure_of(run)).collect();
         if let Some(failure) = failures.first() {
             let (failed, all) = (failures.len(), self.runs.len());
+            let counts = if failed * 2 < all {
+                "it counts only where a schedule brings it about every time"
+            } else {
+                "only another failure counts"
+            };
             remarks.push(format!(
-                "the program fails by itself, in {failed} of {all} ordinary runs ({failure}); only another failure counts"
+                "the program fails when nobody steers it, in {failed} of {all} ordinary runs ({failure}); {counts}"
             ));
         }
         for (output, of) in [("stdout", (|run| run.stdout) as fn(&Looks) -> u64), ("stderr", |run| run.stderr)] {
@@ -241,48 +319,80 @@ impl Baseline {
     }
 }
 
-/// Judges a run that was to follow a schedule. `was_observed` says that the recorded run had the violating order.
+/// Judges a run that was to follow a schedule.
 #[must_use]
-pub fn judge(
-    schedule: &Schedule,
-    journal: &[Entry],
-    looks: &Looks,
-    baseline: &Baseline,
-    was_observed: bool,
-) -> Judgement {
+pub fn judge(schedule: &Schedule, journal: &[Entry], looks: &Looks, baseline: &Baseline) -> Judgement {
     let judgement = |verdict, detail| Judgement { verdict, detail };
-    let failure = baseline.failure_of(looks);
+    // As long as the gate holds threads, it is not the program that takes so long.
+    let is_held = !journal.iter().any(|entry| matches!(entry, Entry::Free { .. }));
+    let is_cut_short = is_held && looks.exit == Exit::Timeout && deadlock(journal).is_none();
+    let failure = baseline.possible_failure_of(looks).filter(|_| !is_cut_short);
+    let often = baseline.told_of_ordinary(looks.exit);
+    let told = |failure: Failure| match failure {
+        Failure::Message(_) | Failure::Output(_) => failure.to_string(),
+        Failure::Timeout | Failure::Signal(_) | Failure::Code(_) => format!("{failure}{often}"),
+    };
     let reached = Reached::in_journal(journal, matches!(failure, Some(Failure::Signal(_) | Failure::Code(_))));
-    if let Some(threads) = reached.is_cut().then(|| deadlock(journal)).flatten() {
+    if let Some((threads, _)) = reached.is_cut().then(|| deadlock(journal)).flatten() {
         return judgement(Verdict::Deadlock, waiting(threads));
     }
     if reached.is_violation(schedule.has(Role::CulpritToo)) {
         return match failure {
+            _ if is_cut_short => judgement(Verdict::Confirmed, CUT_SHORT.to_owned()),
             // Nobody knows whether it always ends so.
             failure if baseline.is_empty() => {
                 judgement(Verdict::Confirmed, failure.unwrap_or_else(|| looks.exit.into()).to_string())
             }
-            Some(failure) => judgement(Verdict::Failing, failure.to_string()),
-            None if was_observed => judgement(Verdict::AlreadyObserved, String::new()),
-            None => judgement(Verdict::Confirmed, String::new()),
+            Some(failure) => judgement(Verdict::Failing, told(failure)),
+            None if schedule.was_observed => judgement(Verdict::AlreadyObserved, baseline.told_of_usual(looks)),
+            None => judgement(Verdict::Confirmed, baseline.told_of_usual(looks)),
         };
     }
     let obstacle = journal.iter().find_map(|entry| obstacle(entry, schedule));
     let (verdict, mut detail) = obstacle.unwrap_or_else(|| {
-        let detail = if journal.iter().any(|entry| matches!(entry, Entry::Steered { .. })) {
-            reached.missing(schedule)
-        } else {
-            format!(
-                "no process of '{}' with the build id of the schedule created a thread; was it rebuilt?",
-                schedule.program.name
-            )
-        };
-        (Verdict::Diverged, detail)
+        let is_steered = journal.iter().any(|entry| matches!(entry, Entry::Steered { .. }));
+        (Verdict::Diverged, if is_steered { reached.missing(schedule) } else { not_steered(schedule, journal) })
     });
-    if let Some(failure) = failure {
-        detail = format!("{detail}; {failure}, but not for this violation");
+    if is_cut_short {
+        detail = format!("{detail}; {CUT_SHORT}");
     }
-    judgement(verdict, detail)
+    match failure {
+        // Whether the missing step would have mattered nobody knows; the program has not been here before.
+        // As long as turns are left, it may be the gate for which a program waits that does not end.
+        Some(failure) if reached.is_cut() && !baseline.is_empty() && failure != Failure::Timeout => {
+            judgement(Verdict::FailingEarly, format!("{}; {detail}", told(failure)))
+        }
+        Some(failure) if baseline.is_empty() => judgement(verdict, format!("{detail}; {failure}")),
+        Some(failure) => judgement(verdict, format!("{detail}; {failure}, but not for this violation")),
+        None => judgement(verdict, detail),
+    }
+}
+
+/// Whether a run took all turns of its schedule, as far as it lived.
+#[must_use]
+pub fn is_followed(journal: &[Entry]) -> bool {
+    let is_steered = journal.iter().any(|entry| matches!(entry, Entry::Steered { .. }));
+    is_steered && !journal.iter().any(|entry| matches!(entry, Entry::Skipped { .. }))
+}
+
+/// What is said of a run that was not let go on.
+const CUT_SHORT: &str = "the time of the run was over while threads were still held for others: give it more by --timeout, or those less by --step-timeout";
+
+/// Why no process was steered.
+fn not_steered(schedule: &Schedule, journal: &[Entry]) -> String {
+    let name = &schedule.program.name;
+    // Counted from 0.
+    match journal.iter().filter(|entry| matches!(entry, Entry::Other { .. })).count() {
+        0 => format!("no process of '{name}' with the build id of the schedule created a thread; was it rebuilt?"),
+        1 => format!(
+            "only one process of '{name}' created threads, and the schedule is of number {}",
+            schedule.process + 1
+        ),
+        others => format!(
+            "only {others} processes of '{name}' created threads, and the schedule is of number {}",
+            schedule.process + 1
+        ),
+    }
 }
 
 /// Bytes of memory, or a lock.
@@ -326,11 +436,11 @@ impl Reached {
     }
 
     fn is_violation(&self, has_two_variables: bool) -> bool {
-        let (Some(first), Some(culprit), Some(second)) =
-            (self.at(Role::First), self.at(Role::Culprit), self.at(Role::Second))
-        else {
-            return false;
-        };
+        let (Some(first), Some(culprit)) = (self.at(Role::First), self.at(Role::Culprit)) else { return false };
+        if let Some(used) = self.at(Role::Use) {
+            return first.0 < culprit.0 && culprit.0 < used.0 && first.1.overlaps(culprit.1);
+        }
+        let Some(second) = self.at(Role::Second) else { return false };
         let too = if has_two_variables { self.at(Role::CulpritToo) } else { Some(culprit) };
         let Some(too) = too else { return false };
         // Of two variables, the culprit's two accesses need not both lie between the others: each pair has its order.
@@ -405,22 +515,20 @@ fn obstacle(entry: &Entry, schedule: &Schedule) -> Option<(Verdict, String)> {
             };
             Some((verdict, format!("turn {turn}, T{thread}: {} could not be: {why}", schedule.told(*expected))))
         }
-        Entry::Deadlock { threads } => Some((Verdict::Infeasible, waiting(threads))),
-        Entry::Steered { .. } | Entry::Role { .. } | Entry::Due { .. } | Entry::Free { .. } => None,
+        Entry::Deadlock { threads, .. } => Some((Verdict::Infeasible, waiting(threads))),
+        Entry::Resumed
+        | Entry::Other { .. }
+        | Entry::Steered { .. }
+        | Entry::Role { .. }
+        | Entry::Due { .. }
+        | Entry::Free { .. } => None,
     }
 }
 
 /// Who waits in a deadlock, if the gate told one.
 #[must_use]
 pub fn told_deadlock(journal: &[Entry]) -> Option<String> {
-    deadlock(journal).map(|threads| format!("deadlock: {}", waiting(threads)))
-}
-
-fn deadlock(journal: &[Entry]) -> Option<&[Waiting]> {
-    journal.iter().find_map(|entry| match entry {
-        Entry::Deadlock { threads } => Some(&threads[..]),
-        _ => None,
-    })
+    deadlock(journal).map(|(threads, _)| format!("deadlock: {}", waiting(threads)))
 }
 
 fn waiting(threads: &[Waiting]) -> String {
@@ -468,18 +576,42 @@ turn 1 1 0!second
 
     const PASSED: Exit = Exit::Code(0);
 
+    #[test]
+    fn a_run_that_was_held_to_its_end_did_not_fail() {
+        let mut journal = reached();
+        let free = judged(&journal, Exit::Timeout);
+        assert_eq!(free.verdict, Verdict::Failing, "it was let go on: {}", free.detail);
+        journal.pop();
+        let held = judged(&journal, Exit::Timeout);
+        assert_eq!(held.verdict, Verdict::Confirmed, "{}", held.detail);
+        assert!(held.detail.contains("--timeout"), "{}", held.detail);
+        let before = judged(&journal[..2], Exit::Timeout);
+        assert_eq!(before.verdict, Verdict::Diverged, "{}", before.detail);
+        assert!(!before.detail.contains("in time"), "{}", before.detail);
+    }
+
+    #[test]
+    fn a_process_that_never_came_is_told_from_a_rebuilt_program() {
+        let of_second = Schedule { process: 1, ..schedule() };
+        let detail = |journal: &[Entry]| judge(&of_second, journal, &looks(PASSED), &Baseline::default()).detail;
+        assert!(detail(&[]).contains("rebuilt"), "{}", detail(&[]));
+        let other = detail(&[Entry::Other { process: 0 }]);
+        assert!(other.contains("only one process") && other.contains("number 2"), "{other}");
+    }
+
     fn baseline() -> Baseline {
-        Baseline { runs: vec![looks(PASSED); 3], ignores_output: false }
+        Baseline { runs: vec![looks(PASSED); 3], ..Baseline::default() }
     }
 
     fn judged(journal: &[Entry], exit: Exit) -> Judgement {
-        judge(&schedule(), journal, &looks(exit), &baseline(), false)
+        judge(&schedule(), journal, &looks(exit), &baseline())
     }
 
     #[test]
     fn the_steps_in_their_order_confirm() {
         assert_eq!(judged(&reached(), PASSED), Judgement { verdict: Verdict::Confirmed, detail: String::new() });
-        let seen = judge(&schedule(), &reached(), &looks(PASSED), &baseline(), true);
+        let observed = Schedule { was_observed: true, ..schedule() };
+        let seen = judge(&observed, &reached(), &looks(PASSED), &baseline());
         assert_eq!(seen.verdict, Verdict::AlreadyObserved);
     }
 
@@ -490,28 +622,55 @@ turn 1 1 0!second
         assert_eq!(failed(Exit::Signal(libc::SIGABRT)), "it was killed by signal 6 (SIGABRT)");
         assert_eq!(failed(Exit::Timeout), "it did not end in time");
         let other = Looks { stdout: 9, ..looks(PASSED) };
-        let judged = judge(&schedule(), &reached(), &other, &baseline(), true);
+        let judged = judge(&schedule(), &reached(), &other, &baseline());
         assert_eq!(
             (judged.verdict, &*judged.detail),
             (Verdict::Failing, "its output differs from that of every ordinary run")
         );
         let other = Looks { message: Some("a.c:1: Assertion `x' failed".into()), ..looks(PASSED) };
-        assert!(judge(&schedule(), &reached(), &other, &baseline(), false).detail.contains("Assertion `x'"));
+        assert!(judge(&schedule(), &reached(), &other, &baseline()).detail.contains("Assertion `x'"));
     }
 
     #[test]
     fn only_another_failure_counts_where_the_program_fails_by_itself() {
-        let baseline = Baseline { runs: vec![looks(Exit::Code(1)), looks(PASSED)], ignores_output: false };
+        let baseline = Baseline { runs: vec![looks(Exit::Code(1)), looks(PASSED)], ..Baseline::default() };
         assert_eq!(baseline.failure_of(&looks(Exit::Code(1))), None);
         assert_eq!(baseline.failure_of(&looks(Exit::Code(2))), Some(Failure::Code(2)));
         assert_eq!(
             baseline.remarks(),
             [
-                "the program fails by itself, in 1 of 2 ordinary runs (it ended with exit code 1); only another failure counts"
+                "the program fails when nobody steers it, in 1 of 2 ordinary runs (it ended with exit code 1); only another failure counts"
             ]
         );
-        let always = Baseline { runs: vec![looks(Exit::Signal(11)); 3], ignores_output: false };
+        let usual = judge(&schedule(), &reached(), &looks(Exit::Code(1)), &baseline);
+        let told = "except as it does in ordinary runs too: it ended with exit code 1, as in 1 of 2 ordinary runs";
+        assert_eq!(usual, Judgement { verdict: Verdict::Confirmed, detail: told.into() });
+        let always = Baseline { runs: vec![looks(Exit::Signal(11)); 3], ..Baseline::default() };
         assert_eq!(always.failure_of(&looks(PASSED)), None, "it passed for once");
+    }
+
+    #[test]
+    fn what_ordinary_runs_do_seldom_may_be_a_failure() {
+        let mut seldom = baseline();
+        seldom.runs[1] = looks(Exit::Code(4));
+        assert_eq!(seldom.failure_of(&looks(Exit::Code(4))), None);
+        assert_eq!(seldom.possible_failure_of(&looks(Exit::Code(4))), Some(Failure::Code(4)));
+        assert!(seldom.remarks()[0].contains("where a schedule brings it about every time"), "{:?}", seldom.remarks());
+        let judged = judge(&schedule(), &reached(), &looks(Exit::Code(4)), &seldom);
+        let told = "it ended with exit code 4, as in 1 of 3 ordinary runs";
+        assert_eq!(judged, Judgement { verdict: Verdict::Failing, detail: told.into() });
+        seldom.controls.push(looks(Exit::Code(4)));
+        assert_eq!(seldom.possible_failure_of(&looks(Exit::Code(4))), None, "threads that wait bring it about");
+    }
+
+    #[test]
+    fn what_happens_without_the_violation_too_does_not_count() {
+        let with = |control| Baseline { controls: vec![control], ..baseline() };
+        assert_eq!(with(looks(Exit::Code(3))).failure_of(&looks(Exit::Code(3))), None);
+        assert_eq!(with(looks(Exit::Code(3))).failure_of(&looks(Exit::Code(4))), Some(Failure::Code(4)));
+        let saying = |stdout| Looks { stdout, ..looks(PASSED) };
+        assert_eq!(with(saying(9)).failure_of(&saying(9)), None);
+        assert_eq!(with(saying(9)).failure_of(&saying(8)), Some(Failure::Output(None)), "a serial order has its own");
     }
 
     #[test]
@@ -532,7 +691,7 @@ turn 1 1 0!second
             let lines = lines.iter().map(|line| (*line).to_owned()).collect();
             Looks { stdout, lines: [Some(lines), None], ..looks(PASSED) }
         };
-        let baseline = Baseline { runs: vec![saying(1, &["begin", "total 2"]); 3], ignores_output: false };
+        let baseline = Baseline { runs: vec![saying(1, &["begin", "total 2"]); 3], ..Baseline::default() };
         let told = baseline.failure_of(&saying(5, &["total 1", "begin"])).unwrap().to_string();
         assert_eq!(told, "its output has a line that no ordinary run has: total 1");
         assert_eq!(baseline.failure_of(&saying(5, &["begin"])), Some(Failure::Output(None)));
@@ -548,7 +707,7 @@ turn 1 1 0!second
 
     #[test]
     fn without_a_baseline_nobody_knows_what_a_failure_is() {
-        let judged = |exit| judge(&schedule(), &reached(), &looks(exit), &Baseline::default(), false);
+        let judged = |exit| judge(&schedule(), &reached(), &looks(exit), &Baseline::default());
         for (exit, detail) in [(PASSED, "it ended with exit code 0"), (Exit::Code(3), "it ended with exit code 3")] {
             assert_eq!(judged(exit), Judgement { verdict: Verdict::Confirmed, detail: detail.into() });
         }
@@ -561,19 +720,31 @@ turn 1 1 0!second
         assert_eq!(judged(&swapped, PASSED).verdict, Verdict::Diverged);
         let mut elsewhere = reached();
         elsewhere[2] = role(Role::Culprit, 104);
+        assert_eq!(judged(&elsewhere, PASSED).verdict, Verdict::Diverged);
         let judged = judged(&elsewhere, Exit::Code(1));
+        assert_eq!(judged.verdict, Verdict::FailingEarly);
+        assert_eq!(judged.detail, "it ended with exit code 1; the steps ran on other objects, or in another order");
+    }
+
+    #[test]
+    fn a_failure_before_the_culprit_came_is_of_something_else() {
+        let mut journal = reached();
+        journal.truncate(2);
+        let judged = judged(&journal, Exit::Code(1));
         assert_eq!(judged.verdict, Verdict::Diverged);
-        assert!(
-            judged.detail.contains("other objects") && judged.detail.contains("not for this violation"),
-            "{judged:?}"
-        );
+        assert!(judged.detail.ends_with("it ended with exit code 1, but not for this violation"), "{judged:?}");
+        let unknown = judge(&schedule(), &journal, &looks(Exit::Code(1)), &Baseline::default());
+        assert!(unknown.detail.ends_with("; it ended with exit code 1"), "{unknown:?}");
+        journal.push(role(Role::Culprit, 102));
+        let judged = judge(&schedule(), &journal, &looks(Exit::Code(1)), &Baseline::default());
+        assert_eq!(judged.verdict, Verdict::Diverged, "without a baseline nobody knows what a failure is: {judged:?}");
     }
 
     #[test]
     fn of_two_variables_both_accesses_of_the_culprit_are_asked_for() {
         let text = schedule().to_string().replace("turn 2 0!culprit", "turn 2 0!culprit_too 0!culprit");
         let two: Schedule = text.parse().unwrap();
-        let verdict = |journal: &[Entry]| judge(&two, journal, &looks(PASSED), &baseline(), false).verdict;
+        let verdict = |journal: &[Entry]| judge(&two, journal, &looks(PASSED), &baseline()).verdict;
         assert_eq!(verdict(&reached()), Verdict::Diverged);
         let mut both = reached();
         both[3] = role(Role::Second, 200);
@@ -585,6 +756,18 @@ turn 1 1 0!second
         assert_eq!(verdict(&both), Verdict::Confirmed);
         both.swap(1, 4);
         assert_eq!(verdict(&both), Verdict::Diverged, "the culprit came before the first");
+    }
+
+    #[test]
+    fn what_is_used_later_may_be_another_object() {
+        let mut journal = reached();
+        journal[3] = role(Role::Use, 200);
+        assert_eq!(judged(&journal, PASSED).verdict, Verdict::Confirmed);
+        journal[2] = role(Role::Culprit, 104);
+        assert_eq!(judged(&journal, PASSED).verdict, Verdict::Diverged, "the culprit wrote something else");
+        journal[2] = role(Role::Culprit, 100);
+        journal.swap(2, 3);
+        assert_eq!(judged(&journal, PASSED).verdict, Verdict::Diverged, "it was used before");
     }
 
     #[test]
@@ -615,7 +798,7 @@ turn 1 1 0!second
     #[test]
     fn a_deadlock_counts_once_the_culprit_is_in() {
         let at = Found { act: Act::Lock, module: "teller".into(), offset: 0x10 };
-        let stuck = Entry::Deadlock { threads: vec![Waiting { thread: 1, at, object: 5 }] };
+        let stuck = Entry::Deadlock { threads: vec![Waiting { thread: 1, at, object: 5 }], is_certain: true };
         let mut journal = reached();
         journal.truncate(3);
         journal.push(stuck.clone());

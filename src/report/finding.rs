@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::event::ThreadId;
 use crate::replay::verdict::Verdict;
 use crate::report::modules::file_name;
-pub use words::{Action, Analysis, BlockKind, Data, Kind, LockMode, Pattern, Rung, Strength};
+use crate::report::resolve::user_frame;
+pub use words::{Action, Analysis, BlockKind, Data, DependencyKind, Kind, LockMode, Pattern, Rung, Strength};
 
 /// A function at a code address. What is not known is missing.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -41,10 +42,12 @@ impl Frame {
         }
     }
 
-    /// Module and offset.
+    /// Module and offset; empty for a place that is known from the source only.
     #[must_use]
     pub fn place(&self) -> String {
-        if self.module.is_empty() {
+        if self.module.is_empty() && self.offset == 0 && self.file.is_some() {
+            String::new()
+        } else if self.module.is_empty() {
             format!("{:#x}", self.offset)
         } else {
             format!("{}+{:#x}", file_name(&self.module), self.offset)
@@ -138,9 +141,10 @@ pub struct Section {
 /// A variable that the accesses of a finding conflict on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Variable {
-    /// The global that it is or lies in.
+    /// Its name in the source: the global that it is or lies in, and the member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// Empty if it is known from the source only.
     pub address: String,
     /// The block of memory that it lies in.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -164,12 +168,21 @@ impl Variable {
     pub fn label(&self) -> String {
         match (&self.name, &self.allocation) {
             (Some(name), _) => format!("'{name}'"),
-            (None, Some(Allocation { offset, thread, allocated_at, .. })) => match allocated_at.first() {
-                Some(frame) => format!("offset {offset} of the memory allocated at {}", frame.short()),
-                None => format!("{} on the stack of T{thread}", self.address),
-            },
+            (None, Some(Allocation { thread, allocated_at, .. })) if allocated_at.is_empty() => {
+                format!("{} on the stack of T{thread}", self.address)
+            }
+            (None, Some(Allocation { offset, allocated_at, .. })) => {
+                format!("offset {offset} of the memory allocated at {}", user_frame(allocated_at).short())
+            }
             (None, None) => format!("the memory at {}", self.address),
         }
+    }
+
+    /// The same beside another one: two members of one name are of two objects.
+    #[must_use]
+    pub fn label_beside(&self, other: &Variable) -> String {
+        let label = self.label();
+        if self != other && label == other.label() { format!("{label} of another object") } else { label }
     }
 
     /// A name for where there is little room.
@@ -183,6 +196,42 @@ impl Variable {
             (Some(name), _) => format!("'{name}'"),
         }
     }
+}
+
+/// Why two accesses have to do with each other: how a value goes from one to the other, or from one place to both.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Dependency {
+    pub kind: DependencyKind,
+    /// The way of the value, in its order; empty if it is not proven.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<Link>,
+}
+
+impl Dependency {
+    /// The one that stands in where the program's code is not known.
+    #[must_use]
+    pub const fn assumed() -> Dependency {
+        Dependency { kind: DependencyKind::Assumed, chain: Vec::new() }
+    }
+
+    /// The one that stands in where the program's code does not tell.
+    #[must_use]
+    pub const fn open() -> Dependency {
+        Dependency { kind: DependencyKind::Open, chain: Vec::new() }
+    }
+
+    #[must_use]
+    pub const fn proven(chain: Vec<Link>) -> Dependency {
+        Dependency { kind: DependencyKind::Proven, chain }
+    }
+}
+
+/// One step on the way of a value.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Link {
+    /// What happens to it, without the place.
+    pub what: String,
+    pub at: Frame,
 }
 
 /// The lock that does not protect the whole block.
@@ -231,6 +280,12 @@ impl Thread {
     #[must_use]
     pub fn label(&self) -> String {
         if self.name.is_empty() { format!("T{}", self.id) } else { format!("T{} '{}'", self.id, self.name) }
+    }
+
+    /// What it is known by as long as no run was seen.
+    #[must_use]
+    pub fn role(&self) -> String {
+        self.start_routine.as_ref().map_or_else(|| "of any caller".to_owned(), |routine| format!("'{routine}'"))
     }
 }
 
@@ -300,6 +355,15 @@ pub struct Finding {
     /// The variable of all accesses; if there are two, that of the first and that of the second access.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<Variable>,
+    /// The maximal view that is split: what the culprit's block accesses together, and this block in two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub view: Vec<Variable>,
+    /// So many more are in it than are told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view_more: Option<u64>,
+    /// What the two accesses of the block have to do with each other, if that matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dependency: Option<Dependency>,
     /// The violating order, line by line: a column for each of the two threads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagram: Vec<String>,
@@ -313,6 +377,12 @@ pub struct Finding {
     pub threads: Vec<Thread>,
     /// The line for a suppressions file that would hide this finding.
     pub suppression: String,
+}
+
+/// How many of all are not among the first few that are told.
+#[must_use]
+pub fn more_than(told: usize, all: usize) -> Option<u64> {
+    (all > told).then(|| (all - told) as u64)
 }
 
 impl Finding {
@@ -329,11 +399,19 @@ impl Finding {
     pub fn prove(&mut self, trial: Trial) {
         let verdict = trial.verdict;
         if verdict.is_failure() {
-            (self.rung, self.strength) = (Rung::Failing, Strength::Strong);
-        } else if verdict.is_reached() {
-            self.rung = Rung::Confirmed;
+            self.strength = Strength::Strong;
+        }
+        if verdict.is_reached() {
+            self.rung = if verdict.is_failure() { Rung::Failing } else { Rung::Confirmed };
         }
         self.trial = Some(trial);
+    }
+
+    /// Whether the real program showed that something is wrong.
+    #[must_use]
+    pub fn is_proven(&self) -> bool {
+        let has_failed = self.trial.as_ref().is_some_and(|trial| trial.verdict.is_failure());
+        self.strength == Strength::Strong && (self.rung >= Rung::Confirmed || has_failed)
     }
 
     /// The operations that the finding speaks of.
@@ -344,7 +422,13 @@ impl Finding {
     /// The thread with this id as the report calls it.
     #[must_use]
     pub fn thread_label(&self, id: ThreadId) -> String {
-        self.threads.iter().find(|t| t.id == id).map_or_else(|| format!("T{id}"), Thread::label)
+        let Some(thread) = self.threads.iter().find(|thread| thread.id == id) else { return format!("T{id}") };
+        if self.rung != Rung::Suspected {
+            return thread.label();
+        }
+        let is_second =
+            self.threads.iter().take_while(|it| it.id != id).any(|it| it.start_routine == thread.start_routine);
+        if is_second { format!("{} (another one)", thread.role()) } else { thread.role() }
     }
 }
 

@@ -19,9 +19,11 @@ use object::read::elf::{ElfFile64, ProgramHeader as _};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 
 use crate::report::demangle::demangle;
+use crate::report::members::{Members, Part};
+use crate::report::source;
 
 type Elf = ElfFile64<'static, object::LittleEndian>;
-type Reader = EndianSlice<'static, LittleEndian>;
+pub(super) type Reader = EndianSlice<'static, LittleEndian>;
 
 /// The sections that finding frames needs. Leaving out the rest (variables' locations, types, macros) matters when
 /// sections are compressed, since those must be unpacked into memory.
@@ -64,6 +66,7 @@ pub struct Image {
     elf: Elf,
     separate: Option<(PathBuf, Elf)>,
     lines: OnceCell<Option<addr2line::Context<Reader>>>,
+    members: OnceCell<Option<Members>>,
 }
 
 impl Image {
@@ -73,7 +76,14 @@ impl Image {
     pub fn open(path: &Path, debug_path: &Path) -> Option<Image> {
         let elf = open_elf(path)?;
         let separate = if has_lines(&elf) { None } else { find_separate(path, &elf, debug_path) };
-        Some(Image { path: path.to_owned(), debug_path: debug_path.to_owned(), elf, separate, lines: OnceCell::new() })
+        Some(Image {
+            path: path.to_owned(),
+            debug_path: debug_path.to_owned(),
+            elf,
+            separate,
+            lines: OnceCell::new(),
+            members: OnceCell::new(),
+        })
     }
 
     /// The address of the file's first byte, from which offsets into the module count.
@@ -131,6 +141,26 @@ impl Image {
         self.symbol(address, SymbolKind::Data)
     }
 
+    /// What lies at an offset of a global. Nothing if that is not known.
+    #[must_use]
+    pub fn member(&self, global: &Symbol, offset: u64) -> Option<Part> {
+        self.members()?.of_global(global.address, offset)
+    }
+
+    /// What lies at an offset of `size` bytes that the call before `address`, at this place of the source, allocated.
+    #[must_use]
+    pub fn allocated(&self, address: u64, (file, line): (&str, u32), size: u64, offset: u64) -> Option<Part> {
+        let statement = || {
+            let made = std::fs::metadata(&self.path).and_then(|about| about.modified()).ok()?;
+            source::statement(Path::new(file), line, made)
+        };
+        self.members()?.of_allocated((address, line), statement, size, offset)
+    }
+
+    fn members(&self) -> Option<&Members> {
+        self.members.get_or_init(|| self.load_dwarf().map(Members::new)).as_ref()
+    }
+
     /// The NUL-terminated text at `address`, if it is one of the file's constants.
     #[must_use]
     pub fn text(&self, address: u64) -> Option<String> {
@@ -161,6 +191,10 @@ impl Image {
     }
 
     fn load_lines(&self) -> Option<addr2line::Context<Reader>> {
+        addr2line::Context::from_dwarf(self.load_dwarf()?).ok()
+    }
+
+    fn load_dwarf(&self) -> Option<gimli::Dwarf<Reader>> {
         let (path, elf) = self.separate.as_ref().map_or((&self.path, &self.elf), |(path, elf)| (path, elf));
         if !has_lines(elf) {
             return None;
@@ -170,7 +204,7 @@ impl Image {
         if let Some(shared) = find_supplement(path, elf, &self.debug_path) {
             dwarf.load_sup(|id| load_section(&shared, id, &budget)).ok()?;
         }
-        addr2line::Context::from_dwarf(dwarf).ok()
+        Some(dwarf)
     }
 }
 

@@ -13,13 +13,15 @@ use serde_json::Value;
 
 use crate::options;
 use crate::replay::verdict::Verdict;
-use crate::report::finding::{Action, Analysis, BlockKind, Data, Finding, Kind, LockMode, Pattern, Rung, Strength};
+use crate::report::finding::{
+    Action, Analysis, BlockKind, Data, DependencyKind, Finding, Kind, LockMode, Pattern, Rung, Strength,
+};
 
 /// The version of the log's schema.
 pub const VERSION: u64 = 1;
 
 /// First record of a process.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Start {
     pub version: u64,
     pub pid: u32,
@@ -72,6 +74,8 @@ pub struct Summary {
     /// Those of which only an analysis of a trace knows.
     #[serde(default)]
     pub unrelated: u64,
+    #[serde(default)]
+    pub assumed: u64,
     pub suppressed: u64,
     pub not_transactions: u64,
     pub lost: u64,
@@ -81,6 +85,22 @@ pub struct Summary {
     pub threads: u64,
     pub locks: u64,
     pub duration_ms: u64,
+}
+
+impl Summary {
+    /// The same with so many findings of each strength.
+    #[must_use]
+    pub fn having(self, count: impl Fn(Strength) -> u64) -> Summary {
+        Summary {
+            strong: count(Strength::Strong),
+            conditional: count(Strength::Conditional),
+            loops: count(Strength::Loop),
+            base: count(Strength::Base),
+            unrelated: count(Strength::Unrelated),
+            assumed: count(Strength::Assumed),
+            ..self
+        }
+    }
 }
 
 /// A line of the log.
@@ -144,7 +164,8 @@ const fn maybe(name: &'static str, kind: Type, meaning: &'static str) -> Field {
 pub const RECORDS: &[&Shape] = &[&START, &FINDING, &COUNT, &SUMMARY];
 
 /// The objects inside them.
-pub const OBJECTS: &[&Shape] = &[&BLOCK, &OPERATION, &SECTION, &FRAME, &LOCK, &VARIABLE, &ALLOCATION, &TRIAL, &THREAD];
+pub const OBJECTS: &[&Shape] =
+    &[&BLOCK, &OPERATION, &SECTION, &FRAME, &LOCK, &VARIABLE, &ALLOCATION, &DEPENDENCY, &LINK, &TRIAL, &THREAD];
 
 const START: Shape = Shape {
     name: "start",
@@ -180,6 +201,9 @@ const FINDING: Shape = Shape {
         field("second", Type::Object(&OPERATION), "the block's second acquire or access"),
         maybe("lock", Type::Object(&LOCK), "the lock of all three, which is not held throughout"),
         maybe("variables", Type::Objects(&VARIABLE), "what is accessed; of two, those of `first` and of `second`"),
+        maybe("view", Type::Objects(&VARIABLE), "what the culprit's block accesses together, and this one in two"),
+        maybe("view_more", Type::Number, "how many more variables are in the view"),
+        maybe("dependency", Type::Object(&DEPENDENCY), "what the block's two accesses have to do with each other"),
         maybe("diagram", Type::Texts, "the violating order, as lines of text with a column for each thread"),
         maybe("because", Type::Text, "why that order is believed to be possible"),
         maybe("trial", Type::Object(&TRIAL), "what came of that order in the real program, if it was tried"),
@@ -203,6 +227,7 @@ const SUMMARY: Shape = Shape {
         field("loop", Type::Number, "loop findings"),
         field("base", Type::Number, "base findings"),
         maybe("unrelated", Type::Number, "unrelated findings"),
+        maybe("assumed", Type::Number, "assumed findings"),
         field("suppressed", Type::Number, "violations that a suppression hid"),
         field("not_transactions", Type::Number, "violations of blocks that the specification does not call atomic"),
         field("lost", Type::Number, "events that were dropped"),
@@ -277,8 +302,12 @@ const VARIABLE: Shape = Shape {
     name: "variable",
     meaning: "A piece of memory that several threads access.",
     fields: &[
-        maybe("name", Type::Text, "the global that it is or lies in"),
-        field("address", Type::Text, "its address, in hexadecimal"),
+        maybe(
+            "name",
+            Type::Text,
+            "the global that it is or lies in, and its member; or the member of what was allocated",
+        ),
+        field("address", Type::Text, "its address, in hexadecimal; empty if it is known from the source only"),
         maybe("allocation", Type::Object(&ALLOCATION), "the allocated memory that it lies in"),
     ],
 };
@@ -292,6 +321,25 @@ const ALLOCATION: Shape = Shape {
         field("thread", Type::Number, "the thread that allocated it"),
         field("allocated_at", Type::Objects(&FRAME), "where it was allocated; empty for the stack of the thread"),
     ],
+};
+
+const DEPENDENCY: Shape = Shape {
+    name: "dependency",
+    meaning: "What two accesses of a block have to do with each other.",
+    fields: &[
+        field(
+            "kind",
+            Type::OneOf(DependencyKind::NAMES),
+            "whether it follows from the program's code: `assumed` if that is not known, `open` if it does not tell",
+        ),
+        maybe("chain", Type::Objects(&LINK), "the way of the value, in its order"),
+    ],
+};
+
+const LINK: Shape = Shape {
+    name: "link",
+    meaning: "One step on the way of a value.",
+    fields: &[field("what", Type::Text, "what happens to the value"), field("at", Type::Object(&FRAME), "where")],
 };
 
 const TRIAL: Shape = Shape {
@@ -551,7 +599,7 @@ mod tests {
 
     #[test]
     fn findings_of_every_shape_fit_the_schema_and_read_back() {
-        for finding in [samples::append(), samples::length(), samples::pair()] {
+        for finding in [samples::append(), samples::length(), samples::pair(), samples::view(), samples::stale()] {
             let record = Record::Finding(Box::new(finding));
             assert_eq!(validate_line(&record.to_line()), Ok(()));
             assert_eq!(serde_json::from_str::<Record>(&record.to_line()).unwrap(), record);

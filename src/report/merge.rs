@@ -94,6 +94,11 @@ fn absorb(finding: &mut Finding, other: &Finding) {
     finding.found_by.extend(&other.found_by);
     finding.found_by.sort_unstable();
     finding.found_by.dedup();
+    if finding.view.is_empty() {
+        finding.view.clone_from(&other.view);
+        finding.view_more = other.view_more;
+    }
+    finding.dependency = finding.dependency.take().or_else(|| other.dependency.clone());
     finding.lock = finding.lock.take().or_else(|| other.lock.clone());
 }
 

@@ -10,6 +10,8 @@
 //! | [`modules`] | which file lies at an address, also after it was unloaded |
 //! | [`symbols`] | functions, lines and globals at an address |
 //! | [`image`] | what one module's file says |
+//! | [`source`] | what the source says that an allocation makes |
+//! | [`variables`] | what variables are called, and which field of which type they are |
 //! | [`demangle`] | the name that a person gave to a symbol |
 //! | [`template`] | the sanitizers' pattern language |
 //! | [`rules`] | files of `type:template` lines, and what can be wrong with them |
@@ -27,11 +29,13 @@
 //! | [`threads`] | the threads of a process, as its events tell of them |
 //! | [`reporter`] | what the monitor and the predictor call |
 
+mod allocated;
 pub mod demangle;
 pub mod diagram;
 pub mod finding;
 pub mod image;
 pub mod json;
+mod members;
 pub mod merge;
 pub mod modules;
 pub mod predicted;
@@ -40,9 +44,11 @@ pub mod resolve;
 pub mod rules;
 pub mod sentence;
 pub mod sink;
+pub mod source;
 pub mod specification;
 pub mod suppressions;
 pub mod symbols;
 pub mod template;
 pub mod text;
 pub mod threads;
+pub mod variables;

@@ -92,6 +92,13 @@ impl ModuleMap {
         self.live.iter().find(|mapping| file_name(&mapping.path) == name).map(|mapping| mapping.base)
     }
 
+    /// Whether a module is at `address` now.
+    #[must_use]
+    pub fn holds(&self, address: u64) -> bool {
+        let before = self.live.partition_point(|m| m.start <= address);
+        self.live[..before].last().is_some_and(|m| address < m.end)
+    }
+
     /// The module at `address`: the one that is there now, else the last one that was.
     #[must_use]
     pub fn find(&self, address: u64) -> Option<Place> {
@@ -106,17 +113,24 @@ impl ModuleMap {
     }
 }
 
+/// Where the kernel tells it.
+pub const MAP_FILE: &str = "/proc/self/maps";
+
 /// The text of this process's map. `None` if it cannot be read.
 #[must_use]
 pub fn map_of_this_process() -> Option<String> {
     // Paths are bytes; one that is not UTF-8 must not hide all the others.
-    std::fs::read("/proc/self/maps").ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    std::fs::read(MAP_FILE).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn parse(text: &str) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for line in text.lines() {
-        let Some(Line { start, end, offset, inode, path }) = parse_line(line) else { continue };
+        let Some(Line { start, end, is_shared, offset, inode, path }) = parse_line(line) else { continue };
+        // The loader maps privately: this is a file that somebody looks into, and it may lie right beside its own module.
+        if is_shared {
+            continue;
+        }
         let before = mappings.last();
         let is_anonymous = path.is_empty();
         let continues = match before {
@@ -140,6 +154,7 @@ fn parse(text: &str) -> Vec<Mapping> {
 struct Line<'a> {
     start: u64,
     end: u64,
+    is_shared: bool,
     offset: u64,
     inode: u64,
     path: &'a str,
@@ -154,12 +169,12 @@ fn parse_line(line: &str) -> Option<Line<'_>> {
         field
     };
     let (start, end) = field().split_once('-')?;
-    let _permissions = field();
+    let is_shared = field().ends_with('s');
     let offset = field();
     let _device = field();
     let inode = field().parse().ok()?;
     let number = |text| u64::from_str_radix(text, 16).ok();
-    Some(Line { start: number(start)?, end: number(end)?, offset: number(offset)?, inode, path: rest })
+    Some(Line { start: number(start)?, end: number(end)?, is_shared, offset: number(offset)?, inode, path: rest })
 }
 
 #[cfg(test)]
@@ -230,6 +245,15 @@ mod tests {
             "1000-2000 r-xp 00000000 08:01 13 /lib/p.so\n9000-a000 r-xp 00000000 08:01 13 /lib/p.so\n",
         );
         assert_eq!(short(&map, 0x1010), short(&map, 0x9010));
+    }
+
+    #[test]
+    fn a_file_that_somebody_looks_into_is_no_module() {
+        let map = ModuleMap::parse(
+            "1000-6000 r--s 00000000 08:01 13 /lib/p.so\n6000-7000 r--p 00000000 08:01 13 /lib/p.so\n7000-8000 r-xp 00001000 08:01 13 /lib/p.so\n",
+        );
+        assert_eq!(short(&map, 0x7010).unwrap(), "p.so+0x1010");
+        assert_eq!((map.find(0x1010), map.base("p.so")), (None, Some(0x6000)));
     }
 
     #[test]

@@ -3,15 +3,17 @@
 use rustc_hash::FxHashMap;
 
 use crate::analysis::Transaction;
-use crate::predict::history::{At, History, NONE, Op, Step, VariableInfo};
+use crate::causal::{self, Answer};
+use crate::predict::history::{Allocation as Allocated, At, History, NONE, Op, Step, VariableInfo};
 use crate::predict::prediction::{Prediction, Shape, Steps};
 use crate::predict::search::Order;
 use crate::report::diagram::{self, LEFT_OUT, Row};
 use crate::report::finding::{
-    Action, Allocation, Analysis, Finding, Frame, Kind, Lock, Operation, Pattern, Rung, Section, Strength, Variable,
+    Action, Allocation, Analysis, Dependency, Finding, Frame, Kind, Link, Lock, Operation, Pattern, Rung, Section,
+    Strength, Variable, more_than,
 };
 use crate::report::reporter::Process;
-use crate::report::resolve::{Resolver, is_loop, suppression, transaction_name, user_frame};
+use crate::report::resolve::{Resolver, is_loop, of_library, suppression, transaction_name, user_frame};
 use crate::report::sentence::sentence;
 use crate::report::specification::Specification;
 use crate::report::symbols::Symbols;
@@ -20,6 +22,8 @@ use crate::report::symbols::Symbols;
 const MOST_ROWS: usize = 13;
 /// Locks of an access that a diagram shows, if there is room: the innermost.
 const MOST_LOCKS: usize = 3;
+/// Variables of a view that are told.
+const MOST_OF_A_VIEW: usize = 32;
 
 /// The finding that a prediction makes, or nothing if the specification calls no block around it atomic. The id is not given yet.
 pub fn finding(
@@ -40,11 +44,15 @@ pub fn finding(
     let (first_at, second_at) = story.locations(first, second, common.len());
     let base = story.resolver.base(&common, threads[0]);
     let is_base = matches!(common[blamed], Transaction::Function { .. }) && blamed < base;
-    let strength = story.strength(is_base, is_loop(&first_at, &second_at));
+    let strength = if story.is_of_library(common.len()) {
+        Strength::Base
+    } else {
+        story.strength(is_base, is_loop(&first_at, &second_at))
+    };
 
     let block = story.resolver.block(&common[blamed]);
     let [first_sections, second_sections] = story.own_sections(common.len());
-    let second_culprit = (prediction.shape == Shape::Two).then_some(culprit_too);
+    let second_culprit = (!prediction.steps.have_one_culprit()).then_some(culprit_too);
     let mut finding = Finding {
         id: 0,
         same_as: None,
@@ -62,6 +70,9 @@ pub fn finding(
         second: story.access(second, second_at, second_sections)?,
         lock: None,
         variables: story.variables(),
+        view: story.view(),
+        view_more: more_than(MOST_OF_A_VIEW, prediction.view.len()),
+        dependency: story.dependency(),
         diagram: Vec::new(),
         because: None,
         trial: None,
@@ -89,11 +100,72 @@ impl Story<'_> {
         let shape = self.prediction.shape;
         match shape {
             Shape::Two if is_base || self.culprit_is_base() => Strength::Base,
-            Shape::Two if is_loop || self.culprit_is_loop() => Strength::Loop,
+            Shape::Two | Shape::View if is_loop || self.culprit_is_loop() => Strength::Loop,
             Shape::Two if !self.variables_belong_together() => Strength::Unrelated,
+            // The culprit accesses the two in one atomic block, whatever its function is.
+            Shape::View if is_base && !(self.is_proven() && self.block_reads()) => Strength::Base,
+            Shape::Stale if !self.is_proven() && !self.writes_back() => Strength::Assumed,
+            // What is read under one lock and used under another that nobody takes with it was seldom meant to hold until then.
+            Shape::Stale if !self.locks_are_related() => Strength::Unrelated,
+            // A thread does one thing after the other: that a value steers what it does next is no reason to take all for one.
+            Shape::Stale if is_base && !self.writes_back() => Strength::Base,
             Shape::One(_) if is_base && (is_loop || !self.writes_back()) => Strength::Base,
-            Shape::One(_) if is_loop => Strength::Loop,
+            Shape::One(_) | Shape::Stale if is_loop => Strength::Loop,
             _ => Strength::Strong,
+        }
+    }
+
+    /// Whether one variable is accessed twice, or two of which somebody takes the locks together.
+    fn locks_are_related(&self) -> bool {
+        let Steps { first, second, .. } = self.prediction.steps;
+        let [one, other] = [first, second].map(|at| self.history.step(at));
+        one.object == other.object || self.history.holds.are_related(one.hold, other.hold)
+    }
+
+    /// Whether both accesses, and the innermost of so many transactions around them, are the C++ library's: what it does inside of one call is its own matter.
+    fn is_of_library(&mut self, common: usize) -> bool {
+        let Steps { first, second, .. } = self.prediction.steps;
+        [first, second].into_iter().all(|at| {
+            let stack = self.history.stack(at);
+            let symbols = &mut *self.resolver.symbols;
+            let inner = &stack[common.saturating_sub(1).min(stack.len())..];
+            !inner.is_empty()
+                && inner
+                    .iter()
+                    .all(|it| matches!(it, Transaction::Function { .. }) && of_library(&transaction_name(symbols, it)))
+        })
+    }
+
+    /// Whether the program's code tells that the two accesses have to do with each other.
+    const fn is_proven(&self) -> bool {
+        matches!(self.prediction.dependency, Some(Answer::Depends(_)))
+    }
+
+    /// Whether the block looks at two variables, and does not set them.
+    fn block_reads(&self) -> bool {
+        let Steps { first, second, .. } = self.prediction.steps;
+        [first, second].iter().all(|&at| self.history.step(at).op.reads())
+    }
+
+    /// What the culprit accesses together, as far as people want to read it.
+    fn view(&mut self) -> Vec<Variable> {
+        let history = self.history;
+        let told = self.prediction.view.iter().take(MOST_OF_A_VIEW);
+        told.map(|&object| self.variable(&history.variables[object as usize])).collect()
+    }
+
+    fn dependency(&self) -> Option<Dependency> {
+        // What the compiler made for itself has no place in the source.
+        let link = |link: &causal::Link| {
+            let at = link.at.as_ref()?;
+            let (line, column) = (Some(at.line), Some(at.column));
+            let at = Frame { file: Some(at.file.to_string()), line, column, ..Frame::default() };
+            Some(Link { what: link.what.clone(), at })
+        };
+        match self.prediction.dependency.as_ref()? {
+            Answer::Depends(chain) => Some(Dependency::proven(chain.iter().filter_map(link).collect())),
+            Answer::Unknown if self.history.code.is_some() => Some(Dependency::open()),
+            Answer::Unknown | Answer::Independent => Some(Dependency::assumed()),
         }
     }
 
@@ -156,6 +228,9 @@ impl Story<'_> {
     fn writes_back(&self) -> bool {
         let Steps { first, second, .. } = self.prediction.steps;
         let (one, other) = (self.history.step(first), self.history.step(second));
+        if one.object != other.object {
+            return false;
+        }
         let accesses = self.history.accesses(one.object);
         let between = accesses[accesses.partition_point(|&at| at <= first)..].iter().take_while(|&&at| at <= second);
         let reads_again = |&at: &At| {
@@ -242,8 +317,13 @@ impl Story<'_> {
     }
 
     fn variable(&mut self, variable: &VariableInfo) -> Variable {
-        let name = self.resolver.symbols.variable(variable.address);
-        let allocation = variable.allocation.filter(|_| name.is_none());
+        let symbols = &mut *self.resolver.symbols;
+        let global = symbols.variable(variable.address);
+        let allocation = variable.allocation.filter(|_| global.is_none());
+        let name = global.or_else(|| {
+            let Allocated { address, size, pc, .. } = allocation?;
+            symbols.allocated(pc, size, variable.address - address).map(|part| part.name)
+        });
         Variable {
             name,
             address: format!("{:#x}", variable.address),

@@ -239,6 +239,16 @@ impl Reporter {
         merge(findings, is_complete)
     }
 
+    /// Takes a finding that the source alone tells.
+    pub fn suspected(&mut self, finding: Finding) {
+        if !self.specification.allows_named(&finding.block.name) {
+            self.not_transactions += 1;
+        } else if self.suppress(&finding, 1).is_none() {
+            let id = self.new_id(1);
+            self.add(Finding { id, ..finding }, 0);
+        }
+    }
+
     /// What a member of an entry was made from.
     #[must_use]
     pub fn source(&self, member: u64) -> Option<&Source> {
@@ -323,7 +333,7 @@ impl Reporter {
         let spot = self.spots.entry(finding.spot()).or_insert_with(|| Spot {
             first: finding.id,
             printed: None,
-            strength: Strength::Unrelated,
+            strength: Strength::Assumed,
             unconditional,
             block: finding.block.begin.identity(),
         });
@@ -359,13 +369,7 @@ impl Reporter {
     }
 
     fn summary(&self, totals: &Totals) -> Summary {
-        let having = |strength| self.having(strength) as u64;
-        Summary {
-            strong: having(Strength::Strong),
-            conditional: having(Strength::Conditional),
-            loops: having(Strength::Loop),
-            base: having(Strength::Base),
-            unrelated: having(Strength::Unrelated),
+        let summary = Summary {
             suppressed: self.suppressed,
             not_transactions: self.not_transactions,
             lost: totals.lost,
@@ -375,7 +379,9 @@ impl Reporter {
             threads: totals.threads,
             locks: totals.locks,
             duration_ms: totals.duration.as_millis() as u64,
-        }
+            ..Summary::default()
+        };
+        summary.having(|strength| self.having(strength) as u64)
     }
 
     fn closing(&self, totals: &Totals) -> Closing {

@@ -79,6 +79,9 @@ pub fn resolve(
         second: resolver.acquire(&violation.second, second_at),
         lock: Some(resolver.lock(violation.lock, violation.generation, violation.lock_init)),
         variables: Vec::new(),
+        view: Vec::new(),
+        view_more: None,
+        dependency: None,
         diagram: Vec::new(),
         because: None,
         trial: None,
@@ -270,7 +273,7 @@ pub(super) fn user_frame(frames: &[Frame]) -> &Frame {
     frames.iter().find(is_users).unwrap_or(&frames[0])
 }
 
-fn of_library(name: &str) -> bool {
+pub(super) fn of_library(name: &str) -> bool {
     LIBRARY.iter().any(|prefix| name.starts_with(prefix))
 }
 

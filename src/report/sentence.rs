@@ -1,6 +1,6 @@
 //! What could happen, in one sentence.
 
-use crate::report::finding::{Finding, Kind, Lock, Operation, Variable};
+use crate::report::finding::{Dependency, DependencyKind, Finding, Kind, Lock, Operation, Variable};
 
 /// The sentence of a finding, from all its other parts.
 #[must_use]
@@ -8,6 +8,7 @@ pub fn sentence(finding: &Finding) -> String {
     let what = match (&finding.variables[..], &finding.culprit_too) {
         ([variable], _) => about_one(finding, variable),
         ([one, other, ..], Some(culprit_too)) => about_two(finding, [one, other], culprit_too),
+        ([one, other, ..], None) => about_stale(finding, [one, other]),
         _ => about_lock(finding),
     };
     format!("{} is not atomic: {what}.", finding.block.subject())
@@ -46,7 +47,7 @@ fn about_one(finding: &Finding, variable: &Variable) -> String {
 
 fn about_two(finding: &Finding, [one, other]: [&Variable; 2], culprit_too: &Operation) -> String {
     let Finding { first, second, culprit, .. } = finding;
-    let (one, other) = (one.label(), other.label());
+    let (one, other) = (one.label(), other.label_beside(one));
     let verb = if first.action == second.action { String::new() } else { format!("{} ", second.action.does()) };
     let block = format!(
         "it {} {one} at {} and {verb}{other} at {}",
@@ -78,6 +79,27 @@ fn about_two(finding: &Finding, [one, other]: [&Variable; 2], culprit_too: &Oper
     }
 }
 
+fn about_stale(finding: &Finding, [one, other]: [&Variable; 2]) -> String {
+    let Finding { first, second, culprit, dependency, .. } = finding;
+    let follows = match dependency {
+        Some(Dependency { kind: DependencyKind::Proven, .. }) => "what follows from it",
+        _ => "what may follow from it",
+    };
+    format!(
+        "it {} {} at {} and {} {follows} to {} at {}, and thread {} {} {} in between at {}",
+        first.action.does(),
+        one.label(),
+        first.location.short(),
+        second.action.does(),
+        other.label_beside(one),
+        second.location.short(),
+        finding.thread_label(culprit.thread),
+        could(finding, culprit),
+        one.label(),
+        culprit.location.short(),
+    )
+}
+
 fn could(finding: &Finding, culprit: &Operation) -> String {
     if finding.kind == Kind::In { culprit.action.did().to_owned() } else { format!("can {}", culprit.action.can()) }
 }
@@ -86,6 +108,22 @@ fn could(finding: &Finding, culprit: &Operation) -> String {
 mod tests {
     use super::*;
     use crate::report::finding::{Action, samples};
+
+    #[test]
+    fn a_stale_value() {
+        let mut finding = samples::stale();
+        assert_eq!(
+            sentence(&finding),
+            "append() is not atomic: it reads 'length' at a.c:13 and writes what follows from it to 'list' at a.c:20, and \
+             thread 'worker' (another one) can write 'length' in between at b.c:41."
+        );
+        let mut alike = finding.clone();
+        alike.variables[1].name = Some("length".into());
+        alike.variables[1].address = "0x7010".into();
+        assert!(sentence(&alike).contains("writes what follows from it to 'length' of another object at a.c:20"));
+        finding.dependency = Some(Dependency::assumed());
+        assert!(sentence(&finding).contains("writes what may follow from it to 'list'"));
+    }
 
     #[test]
     fn one_variable() {

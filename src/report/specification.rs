@@ -51,9 +51,14 @@ impl Specification {
         let Specification { atomic, nonatomic, decided } = self;
         *decided.entry(address).or_insert_with(|| {
             let name = name();
-            let among = |templates: &[Template]| templates.iter().any(|template| template.matches(&name));
-            (atomic.is_empty() || among(atomic)) && !among(nonatomic)
+            is_allowed(atomic, nonatomic, &name)
         })
+    }
+
+    /// Whether a function of this name is meant to be atomic.
+    #[must_use]
+    pub fn allows_named(&self, name: &str) -> bool {
+        is_allowed(&self.atomic, &self.nonatomic, name)
     }
 
     /// The transaction that is blamed when these are split, outermost first: the innermost one that is meant to be
@@ -64,6 +69,11 @@ impl Specification {
         }
         common.iter().rposition(|transaction| self.allows(transaction, || name(transaction)))
     }
+}
+
+fn is_allowed(atomic: &[Template], nonatomic: &[Template], name: &str) -> bool {
+    let among = |templates: &[Template]| templates.iter().any(|template| template.matches(name));
+    (atomic.is_empty() || among(atomic)) && !among(nonatomic)
 }
 
 /// Functions of the C++ library that try several locks and give them back until they get all. Nothing is done

@@ -13,6 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::options::Options;
 use crate::report::finding::Frame;
 use crate::report::image::{self, Image, SourceFrame, Symbol};
+use crate::report::members::Part;
 use crate::report::modules::{ModuleMap, Place};
 
 /// What `/proc/PID/maps` appends to the path of a file that is no longer there (or was replaced by a new build).
@@ -124,18 +125,39 @@ impl Symbols {
         Some(Function { name: symbol.name, start: address.wrapping_sub(place.offset).wrapping_add(offset) })
     }
 
-    /// The global that contains `address`, as `name` or `name+0x28`; of a module without symbols, its place.
+    /// The global that contains `address`, with the member there: `name`, `name.member`, or `name+0x28` where members are not known; of a module without
+    /// symbols, its place.
     /// `None` for the heap and stacks.
     pub fn variable(&mut self, address: u64) -> Option<String> {
+        self.global(address).map(|global| global.name)
+    }
+
+    /// The same, and which field of which type it is.
+    pub(super) fn global(&mut self, address: u64) -> Option<Part> {
         let place = self.place(address)?;
-        let found = self.ask(&place, |image, at| (image.spans(at), at, image.variable(at)));
+        let found = self.ask(&place, |image, at| {
+            let symbol = image.variable(at);
+            let member = symbol.as_ref().and_then(|symbol| image.member(symbol, at - symbol.address));
+            (image.spans(at), at, symbol, member)
+        });
+        let of_name = |name| Some(Part { name, field: None });
         match found {
-            Some((_, at, Some(symbol))) if at == symbol.address => Some(symbol.name),
-            Some((_, at, Some(symbol))) => Some(format!("{}+{:#x}", symbol.name, at - symbol.address)),
+            Some((_, _, Some(symbol), Some(member))) => Some(Part { name: symbol.name + &member.name, ..member }),
+            Some((_, at, Some(symbol), None)) if at == symbol.address => of_name(symbol.name),
+            Some((_, at, Some(symbol), None)) => of_name(format!("{}+{:#x}", symbol.name, at - symbol.address)),
             // Anonymous memory that happens to follow the module.
             Some((false, ..)) => None,
-            _ => Some(place.short()),
+            _ => of_name(place.short()),
         }
+    }
+
+    /// The member at an offset of memory that the call that returns to `pc` allocated, as `type.member`, or `type[2].member` if there are several.
+    pub fn allocated(&mut self, pc: u64, size: u64, offset: u64) -> Option<Part> {
+        let call = pc.saturating_sub(1);
+        let frames = self.frames(call);
+        let Frame { file: Some(file), line: Some(line), .. } = frames.first()? else { return None };
+        let place = self.place(call)?;
+        self.ask(&place, |image, at| image.allocated(at, (file, *line), size, offset))?
     }
 
     /// The text constant at `address`.

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use anstyle::{AnsiColor, Effects, Style};
 
 use crate::report::finding::{
-    Analysis, Finding, Frame, Lock, LockMode, Operation, Rung, Strength, Thread, Trial, Variable,
+    Analysis, Dependency, DependencyKind, Finding, Frame, Link, Lock, LockMode, Operation, Pattern, Rung, Strength,
+    Thread, Trial, Variable,
 };
 
 const SEPARATOR: &str = "==================";
@@ -41,17 +42,20 @@ impl Look {
 pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
     let mut text = String::new();
     let label = |id| finding.thread_label(id);
+    // What is found in the source has no process, and happened nowhere.
+    let is_static = finding.rung == Rung::Suspected;
     // Writing to a string cannot fail.
     let mut line = |content: &str| text.extend([content, "\n"]);
 
     line(SEPARATOR);
-    line(&look.paint(WARNING, &format!("WARNING: avmon: atomicity violation (pid={pid})")));
+    let process = if is_static { String::new() } else { format!(" (pid={pid})") };
+    line(&look.paint(WARNING, &format!("WARNING: avmon: atomicity violation{process}")));
     line(&format!("  {}", look.paint(HEADING, &finding.sentence)));
     line("");
 
     let begin = &finding.block.begin;
     let source = look.source(begin).map(|source| format!(" {source}")).unwrap_or_default();
-    line(&format!("  Block: {} {}{source} ({})", finding.block.kind.name(), finding.block.name, begin.place()));
+    line(&format!("  Block: {} {}{source}{}", finding.block.kind.name(), finding.block.name, place(begin)));
     line("");
 
     for (done, what) in operations(finding) {
@@ -63,7 +67,15 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
         line("");
     }
     for variable in &finding.variables {
-        line(&about_variable(variable, look));
+        if let Some(about) = about_variable(variable, look) {
+            line(&about);
+        }
+    }
+    if !finding.view.is_empty() {
+        line(&about_view(finding));
+    }
+    if let Some(dependency) = &finding.dependency {
+        line(&about_dependency(dependency, finding.pattern, look));
     }
     if let Some(about) = finding.lock.as_ref().and_then(|lock| about_lock(lock, look)) {
         line(&about);
@@ -79,11 +91,22 @@ pub fn report(finding: &Finding, pid: u32, look: &Look) -> String {
         line(&format!("  Why this can happen: {because}"));
         line("");
     }
+    let mut routines = Vec::new();
     for thread in finding.threads.iter().filter(|thread| thread.id != 0) {
-        line(&about_thread(thread, &label, look));
+        if !is_static {
+            line(&about_thread(thread, &label, look));
+        } else if !thread.created_at.is_empty() && !routines.contains(&&thread.start_routine) {
+            routines.push(&thread.start_routine);
+            line(&about_process(thread, look));
+        }
     }
 
-    line(&format!("  Finding #{}, {}: {}", finding.id, finding.kind.name(), finding.kind.meaning()));
+    let (seen, meaning) = if is_static {
+        (finding.rung.name(), finding.rung.meaning())
+    } else {
+        (finding.kind.name(), finding.kind.meaning())
+    };
+    line(&format!("  Finding #{}, {seen}: {meaning}", finding.id));
     if let Some(pattern) = finding.pattern {
         let found_by: Vec<&str> = finding.found_by.iter().copied().map(Analysis::name).collect();
         line(&format!("  Conflict {}, found by {}: {}", pattern.name(), found_by.join(", "), pattern.meaning()));
@@ -144,8 +167,15 @@ fn operations(finding: &Finding) -> Vec<(&Operation, String)> {
         return vec![
             (first, says(first, &one.label())),
             (culprit, says(culprit, "it")),
-            (too, says(too, &other.label())),
+            (too, says(too, &other.label_beside(one))),
             (second, says(second, "it")),
+        ];
+    }
+    if let [one, other, ..] = &variables[..] {
+        return vec![
+            (first, says(first, &one.label())),
+            (culprit, says(culprit, "it in between")),
+            (second, says(second, &other.label_beside(one))),
         ];
     }
     let object = variables.first().map(Variable::label).or(lock.as_ref().map(Lock::label)).unwrap_or_default();
@@ -168,10 +198,16 @@ fn operation(operation: &Operation, what: &str, look: &Look) -> String {
     text
 }
 
-fn about_variable(variable: &Variable, look: &Look) -> String {
+/// Nothing of a variable that is known by its name only.
+fn about_variable(variable: &Variable, look: &Look) -> Option<String> {
     let address = &variable.address;
     let mut text = match (&variable.name, &variable.allocation) {
-        (Some(name), _) => format!("  Variable '{name}' is a global at {address}.\n"),
+        (Some(_), None) if address.is_empty() => return None,
+        (Some(name), None) => format!("  Variable '{name}' is a global at {address}.\n"),
+        (Some(name), Some(allocation)) => format!(
+            "  Variable '{name}' at {address} is at offset {} of a block of {} bytes that thread T{} allocated at:\n",
+            allocation.offset, allocation.size, allocation.thread
+        ),
         (None, None) => format!("  Nothing is known of the memory at {address}.\n"),
         (None, Some(allocation)) if allocation.allocated_at.is_empty() => {
             format!("  The memory at {address} is on the stack of thread T{}.\n", allocation.thread)
@@ -182,6 +218,40 @@ fn about_variable(variable: &Variable, look: &Look) -> String {
         ),
     };
     push_stack(&mut text, variable.allocation.as_ref().map_or(&[], |allocation| &allocation.allocated_at), look);
+    Some(text)
+}
+
+fn about_view(finding: &Finding) -> String {
+    let variables: Vec<String> = finding.view.iter().map(Variable::label).collect();
+    let culprit = &finding.culprit;
+    format!(
+        "  View: thread {} {} together, in one block, {}{}.\n",
+        finding.thread_label(culprit.thread),
+        culprit.action.does(),
+        variables.join(", "),
+        finding.view_more.map_or_else(String::new, |more| format!(", and {more} more"))
+    )
+}
+
+fn about_dependency(dependency: &Dependency, pattern: Option<Pattern>, look: &Look) -> String {
+    let Dependency { kind, chain } = dependency;
+    let reason = match kind {
+        DependencyKind::Assumed => Some("the program's LLVM IR would tell"),
+        DependencyKind::Open => Some("the program's code does not tell"),
+        DependencyKind::Proven => None,
+    };
+    if let Some(reason) = reason {
+        let assumed = match pattern {
+            Some(Pattern::StaleValue) => "that what one block reads is of use in what a later one writes",
+            _ => "that the two values are used together",
+        };
+        return format!("  Dependency assumed: {assumed}; {reason}.\n");
+    }
+    let mut text = "  Dependency, from the program's code:\n".to_owned();
+    for Link { what, at } in chain {
+        let source = look.source(at).unwrap_or_else(|| at.place());
+        let _ = writeln!(text, "    {source}: {what}");
+    }
     text
 }
 
@@ -208,6 +278,13 @@ fn about_thread(thread: &Thread, label: &dyn Fn(u32) -> String, look: &Look) -> 
     text
 }
 
+/// Where the source starts such threads.
+fn about_process(thread: &Thread, look: &Look) -> String {
+    let mut text = format!("  {}\n", look.paint(THREAD, &format!("Thread {} is created at:", thread.role())));
+    push_stack(&mut text, &thread.created_at, look);
+    text
+}
+
 /// A parent that takes no part in the finding is known by its number only, except the first thread.
 fn label_of_parent(parent: u32, label: &dyn Fn(u32) -> String) -> String {
     if parent == 0 { "T0 'main'".to_owned() } else { label(parent) }
@@ -218,8 +295,14 @@ fn push_stack(text: &mut String, stack: &[Frame], look: &Look) {
         let function = frame.function.as_deref().unwrap_or("<unknown>");
         let source = look.source(frame).map(|source| format!(" {source}")).unwrap_or_default();
         let inlined = if frame.inlined { " [inlined]" } else { "" };
-        let _ = writeln!(text, "    #{number} {function}{source} ({}){inlined}", frame.place());
+        let _ = writeln!(text, "    #{number} {function}{source}{}{inlined}", place(frame));
     }
+}
+
+/// Module and offset in brackets, if they are known.
+fn place(frame: &Frame) -> String {
+    let place = frame.place();
+    if place.is_empty() { place } else { format!(" ({place})") }
 }
 
 /// What the closing summary tells.
@@ -394,31 +477,80 @@ SUMMARY: avmon: atomicity violation a.c:13 in append
     }
 
     #[test]
+    fn the_report_of_a_view() {
+        let text = lines(&samples::view()).join("\n");
+        let expected = "
+  View: thread T2 'updater' writes together, in one block, 'total', offset 16 of the memory allocated at a.c:30, 'count'.
+
+";
+        assert!(text.contains(expected), "{text}");
+    }
+
+    #[test]
+    fn a_finding_in_the_source_speaks_of_no_run() {
+        let finding = samples::stale();
+        let text = report(&finding, 7, &Look { strip_path_prefix: "/src/".to_owned(), ..Look::default() });
+        let expected = "
+  Thread 'worker' reads 'length':
+    #0 append a.c:13
+
+  Thread 'worker' (another one) writes it in between:
+    #0 append b.c:41
+
+  Thread 'worker' writes 'list':
+    #0 append a.c:20
+
+";
+        assert!(text.contains(expected), "{text}");
+        let expected = "
+  Dependency, from the program's code:
+    a.c:13: 'length' is read
+    a.c:20: 'list' is written
+
+";
+        assert!(text.contains(expected), "{text}");
+        assert!(text.contains("  Finding #1, suspected: found in the source; no run was seen\n"), "{text}");
+        assert!(!text.contains("pid") && !text.contains("0x0"), "{text}");
+        let assumed = Finding { dependency: Some(Dependency::assumed()), ..finding };
+        let says = |finding: &Finding, reason: &str| {
+            let all = lines(finding);
+            assert!(all.iter().any(|it| it.starts_with("  Dependency assumed: ") && it.ends_with(reason)), "{all:#?}");
+        };
+        says(&assumed, "; the program's LLVM IR would tell.");
+        let open = Finding { dependency: Some(Dependency::open()), ..assumed };
+        says(&open, "; the program's code does not tell.");
+    }
+
+    #[test]
+    fn a_member_of_allocated_memory_is_told_by_both() {
+        let mut finding = samples::pair();
+        finding.variables[1].name = Some("item.count".into());
+        let told =
+            "  Variable 'item.count' at 0x7010 is at offset 16 of a block of 48 bytes that thread T0 allocated at:";
+        assert!(lines(&finding).iter().any(|line| line == told), "{:#?}", lines(&finding));
+    }
+
+    #[test]
     fn what_came_of_it_in_the_real_program_is_told() {
         let mut finding = samples::length();
         finding.strength = Strength::Base;
-        finding.prove(Trial {
-            verdict: Verdict::Failing,
-            detail: "it ended with exit code 3".into(),
-            schedule: "avmon.confirm/4.schedule".into(),
-            flags: "--pin time ".into(),
-            program: "./app -x".into(),
-            switches: 3,
-            runs: 10,
-            alike: 9,
-        });
+        finding.prove(samples::failing_trial());
         assert_eq!((finding.rung, finding.strength), (Rung::Failing, Strength::Strong));
         let text = lines(&finding).join("\n");
         let expected = "
-  Tried, failing: the steps ran in the violating order, and the program failed as it never does otherwise
+  Tried, failing: the steps ran in the violating order, and the program failed as it does not otherwise, or far less often
          it ended with exit code 3
          so in 9 of 10 runs, with 3 switches between threads
   To run it again: avmon replay --pin time avmon.confirm/4.schedule -- ./app -x
 ";
         assert!(text.contains(expected), "{text}");
         let mut weak = Finding { strength: Strength::Base, ..samples::length() };
-        weak.prove(Trial { verdict: Verdict::Confirmed, ..finding.trial.unwrap() });
-        assert_eq!((weak.rung, weak.strength), (Rung::Confirmed, Strength::Base));
+        weak.prove(Trial { verdict: Verdict::Confirmed, ..finding.trial.clone().unwrap() });
+        assert_eq!((weak.rung, weak.strength, weak.is_proven()), (Rung::Confirmed, Strength::Base, false));
+        let rung = samples::length().rung;
+        let mut early = Finding { strength: Strength::Base, ..samples::length() };
+        early.prove(Trial { verdict: Verdict::FailingEarly, ..finding.trial.unwrap() });
+        assert_eq!((early.rung, early.strength, early.is_proven()), (rung, Strength::Strong, true));
     }
 
     #[test]

@@ -32,3 +32,18 @@ pub fn advance(word: &AtomicU32) {
     word.fetch_add(1, Ordering::Release);
     wake(word);
 }
+
+/// Waits until the kernel clears `word`, as it does at the end of a task that was created so.
+pub fn wait_for_task(word: &AtomicU32) {
+    loop {
+        let seen = word.load(Ordering::Acquire);
+        if seen == 0 {
+            return;
+        }
+        // Not private: the kernel does not wake like that.
+        // SAFETY: the word outlives the call, and FUTEX_WAIT only reads it.
+        unsafe {
+            libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, seen, std::ptr::null::<libc::timespec>())
+        };
+    }
+}

@@ -3,9 +3,11 @@
 //! Runs on the program's threads except for `worker`. Nothing here allocates from the program's heap, panics, or
 //! blocks for anything but room in the buffer.
 
+mod bare_file;
 pub mod chunk;
 mod descriptors;
 mod early;
+mod early_blocks;
 mod environment;
 pub mod fiber;
 mod futex;

@@ -1,8 +1,9 @@
 //! What differs from run to run, and is pinned in this process: `interpose::pinned` gives the answers.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use super::{options, say};
+use super::{options, registry, say, state, tls};
+use crate::event::ThreadId;
 
 /// Something that can be pinned.
 #[derive(Clone, Copy)]
@@ -15,14 +16,84 @@ impl Pin {
     pub const NAMES: [(&str, Pin); 3] = [("time", Pin::TIME), ("random", Pin::RANDOM), ("pids", Pin::PIDS)];
 }
 
+/// How often a thread asked. Each has answers of its own, or they would depend on who asks first.
+#[derive(Default)]
+pub struct Asked {
+    /// Its time of day, in ticks.
+    ticks: AtomicI64,
+    numbers: AtomicU64,
+}
+
+impl Asked {
+    /// What a new thread begins with: it is not earlier there than where it comes from.
+    #[must_use]
+    pub fn by_child() -> Asked {
+        Asked { ticks: AtomicI64::new(ticks()), numbers: AtomicU64::new(0) }
+    }
+}
+
+/// What the main thread asked, which has no record before there are others.
+static BY_MAIN: Asked = Asked { ticks: AtomicI64::new(0), numbers: AtomicU64::new(0) };
+
+/// The calling thread's number, and what it asked.
+fn asked() -> (ThreadId, &'static Asked) {
+    // SAFETY: the thread's own state, and its record, which lives as long as it does.
+    match unsafe { (*tls::tls()).record.as_ref() } {
+        Some(record) if record.id != 0 => (record.id, &record.asked),
+        _ => (0, &BY_MAIN),
+    }
+}
+
+/// The calling thread's time of day, in ticks.
+#[must_use]
+pub fn ticks() -> i64 {
+    asked().1.ticks.load(Ordering::Relaxed)
+}
+
+/// One tick later.
+#[must_use]
+pub fn next_tick() -> i64 {
+    asked().1.ticks.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// The thread's next number: whose, and the how manieth.
+#[must_use]
+pub fn next_number() -> (ThreadId, u64) {
+    let (thread, asked) = asked();
+    (thread, asked.numbers.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The calling thread waited for the end of another one: it is not earlier there now.
+pub fn joined(thread: ThreadId) {
+    if has(Pin::TIME)
+        && let Some(ticks) = registry::with(thread, |record| record.asked.ticks.load(Ordering::Relaxed))
+    {
+        asked().1.ticks.fetch_max(ticks, Ordering::Relaxed);
+    }
+}
+
 /// What is pinned, as bits.
 static PINNED: AtomicU8 = AtomicU8::new(0);
+
+/// Who has the pinned process id, as the kernel knows it; 0 if nobody. A child of a fork has its own, and this is still its parent.
+static HOLDER: AtomicU32 = AtomicU32::new(0);
+
+/// Whom the pinned process id stands for, if it was given to anybody.
+#[must_use]
+pub fn holder() -> Option<u32> {
+    Some(HOLDER.load(Ordering::Relaxed)).filter(|&process| process != 0)
+}
 
 /// Pins what the options ask for, when the process begins: an answer that changes later would be worse than one that differs from run to run. A run from which
 /// schedules are made, and those that are compared with, get the answers that the steered ones get.
 pub fn set() {
     match read(&options().replay_pin) {
-        Ok(pins) => PINNED.store(pins, Ordering::Relaxed),
+        Ok(pins) => {
+            PINNED.store(pins, Ordering::Relaxed);
+            if has(Pin::PIDS) {
+                HOLDER.store(state::process_id(), Ordering::Relaxed);
+            }
+        }
         Err(reason) => say(&format!("avmon: {reason}; nothing is pinned\n")),
     }
 }

@@ -1,10 +1,12 @@
 //! The process's life: constructor, first thread, fork, and all the ways to end.
 
 use super::pipeline::{self, Pipeline};
+use super::recording::tell_early_blocks;
 use super::state::{self, ARMED_PROCESS, State};
 use super::tls::{Tls, tls};
 use super::trace_directory::Recording;
-use super::{HEAP, fiber, futex, pins, record, registry, signals, steering, stripes, tasks, worker};
+use super::{HEAP, early_blocks, fiber, futex, pins, record, registry, signals, steering, stripes, tasks, worker};
+use crate::interpose::{memory, operator_new};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -52,7 +54,20 @@ fn arm() {
         libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child));
         make_end_key();
     }
+    if remember_early_blocks() {
+        operator_new::find_out();
+    }
     state::set_state(State::Armed);
+}
+
+/// A recording will tell of memory that was allocated before it begins. Whether there will be one.
+fn remember_early_blocks() -> bool {
+    let is_to_be_recorded = !super::options().trace_path.is_empty() && !steering::is_asked_for();
+    let begins = is_to_be_recorded && early_blocks::begin();
+    if begins {
+        memory::ask_before_the_recording(true);
+    }
+    begins
 }
 
 /// Whether a thread is in `start`, or was.
@@ -68,6 +83,8 @@ pub fn start() {
     record::ignore_sync(true);
     begin();
     record::ignore_sync(false);
+    memory::ask_before_the_recording(false);
+    tell_early_blocks();
 }
 
 fn begin() {
@@ -199,6 +216,9 @@ unsafe extern "C" fn after_fork_in_child() {
     stripes::reset();
     worker::forget();
     let monitored = forgotten && sound && was != State::Dead && super::options().follow_fork;
+    if monitored {
+        remember_early_blocks();
+    }
     state::set_state(if monitored { State::Armed } else { State::Dead });
 }
 
@@ -273,26 +293,34 @@ pub fn flush() {
     }
 }
 
-/// Hands the worker a request and waits until it is done, dead, or out of time. Safe in signal handlers.
+/// Hands the worker a request and waits until it is done, dead, or stands still for too long. Safe in signal handlers.
 fn ask(request: worker::Request) {
     let errno = record::Errno::save();
-    let deadline = Instant::now() + Duration::from_millis(u64::from(super::options().flush_timeout_ms));
+    let patience = Duration::from_millis(u64::from(super::options().flush_timeout_ms));
     let ticket = worker::request(request);
     if let Some(pipeline) = pipeline::current() {
         pipeline.wake_worker();
     }
-    wait_for(ticket, deadline);
+    wait_for(ticket, patience);
     errno.restore();
 }
 
-fn wait_for(ticket: u32, deadline: Instant) {
+/// What waits for the worker is bounded, so that one which moves comes to its end, however slow the machine is.
+fn wait_for(ticket: u32, patience: Duration) {
+    const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+    let mut moved = worker::TAKEN.load(Ordering::Relaxed);
+    let mut deadline = Instant::now() + patience;
     loop {
         let done = worker::DONE.load(Ordering::Acquire);
+        let taken = worker::TAKEN.load(Ordering::Relaxed);
+        if taken != moved {
+            (moved, deadline) = (taken, Instant::now() + patience);
+        }
         let left = deadline.saturating_duration_since(Instant::now());
         if done >= ticket || left.is_zero() || state::state() == State::Dead {
             return;
         }
-        futex::wait(&worker::DONE, done, left);
+        futex::wait(&worker::DONE, done, left.min(BETWEEN_LOOKS));
     }
 }
 

@@ -214,7 +214,7 @@ pub(super) unsafe extern "C" fn not_recorded(t: *mut Tls, kind: Kind, object: u6
         },
         // SAFETY: the caller owns the state.
         State::Steered => unsafe { steering::recorded(t, kind, object, pc) },
-        State::Off | State::Draining | State::Dead => {}
+        State::Off | State::Draining | State::Declined | State::Dead => {}
     }
 }
 

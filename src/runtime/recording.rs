@@ -7,8 +7,9 @@
 
 use super::chunk::{Chunk, EVENTS};
 use super::record::{Errno, make_room, may_record, not_recorded, open_gate, put, refuse, settle, shut_gate, with_gate};
+use super::state::{self, State};
 use super::tls::{Tls, tls};
-use super::{steering, stripes};
+use super::{early_blocks, steering, stripes};
 use crate::event::{Event, Kind, memory};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -209,6 +210,8 @@ pub fn allocated(detail: u8, address: u64, bytes: u64, pc: u64) {
             // SAFETY: the gate is ours.
             unsafe { tell_allocation(t, detail, address, bytes, pc) };
         });
+    } else if state::state() == State::Armed {
+        early_blocks::put(early_blocks::Block { address, size: bytes, pc, detail });
     }
 }
 
@@ -226,7 +229,23 @@ pub fn freeing(address: u64, bytes: Option<u64>, pc: u64) {
                 }
             }
         });
+    } else if state::state() == State::Armed {
+        early_blocks::remove(address);
     }
+}
+
+/// Tells which memory was there before the recording began.
+pub(super) fn tell_early_blocks() {
+    with_gate(|t| {
+        early_blocks::take(|block| {
+            if is_recording() {
+                // What became of a block before is nobody's concern: this is the first that is told of it.
+                let detail = if block.detail == memory::RESIZED { memory::HEAP } else { block.detail };
+                // SAFETY: the gate is ours.
+                unsafe { tell_allocation(t, detail, block.address, block.size, block.pc) };
+            }
+        });
+    });
 }
 
 unsafe fn tell_allocation(t: *mut Tls, detail: u8, address: u64, bytes: u64, pc: u64) {

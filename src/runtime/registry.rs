@@ -1,6 +1,7 @@
 //! The program's threads: who they are, who made them, and which chunk each of them fills.
 
 use super::chunk::Chunk;
+use super::pins::Asked;
 use super::signals::Blocked;
 use super::stack::Given;
 use super::tls::{Tls, tls};
@@ -24,6 +25,7 @@ pub struct Record {
     pub tls: AtomicPtr<Tls>,
     serial: AtomicU32,
     pub stack: Given,
+    pub asked: Asked,
 }
 
 // SAFETY: the two raw pointers are the program's, and only handed back to it in the new thread.
@@ -136,6 +138,7 @@ fn new_record(
         tls: AtomicPtr::default(),
         serial: AtomicU32::new(0),
         stack,
+        asked: Asked::by_child(),
     }));
     registry.threads.insert(id, record);
     record

@@ -12,6 +12,7 @@
 //! without holes. Dead never comes back to life.
 //!
 //! A process that is to be steered goes from Armed to Steered instead: nothing is recorded, and its threads take turns to its end.
+//! If another process of the program is meant, it is Declined: nothing happens in it, but its children begin anew.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
@@ -24,6 +25,7 @@ pub enum State {
     Draining = 3,
     Dead = 4,
     Steered = 5,
+    Declined = 6,
 }
 
 static STATE: AtomicU8 = AtomicU8::new(State::Off as u8);
@@ -49,6 +51,7 @@ pub fn state() -> State {
         2 => State::Running,
         3 => State::Draining,
         5 => State::Steered,
+        6 => State::Declined,
         _ => State::Dead,
     }
 }

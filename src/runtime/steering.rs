@@ -9,11 +9,15 @@
 //!
 //! Threads wait by futex, each on a word of its own. Who waits looks up now and then, and gives up what nobody can wait for any longer.
 
+mod journal;
+mod meeting;
 mod places;
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::mem::ManuallyDrop;
-use std::os::fd::AsRawFd as _;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,11 +26,13 @@ use super::recording::{self, STEERED};
 use super::signals::Blocked;
 use super::state::{self, State};
 use super::tls::{BUSY, Tls, tls};
-use super::{futex, options, registry, say, tasks};
+use super::{descriptors, futex, options, registry, say, tasks};
 use crate::event::{Kind, ThreadId};
+use crate::options::Options;
 use crate::replay::gate::{Chance, Gate, Stop};
 use crate::replay::journal::Entry;
 use crate::replay::schedule::{Act, Schedule};
+use journal::Journal;
 use places::Places;
 
 /// How often somebody who waits looks up.
@@ -39,6 +45,8 @@ const WHEN_NOBODY_RUNS: Duration = Duration::from_millis(60);
 
 /// By chance threads take turns, and whoever does not come back soon is in the hands of the kernel.
 const PATIENCE_OF_CHANCE: Duration = Duration::from_millis(20);
+/// Nobody is late before the violation: a debugger waits for it.
+const NEVER_LATE: u32 = u32::MAX;
 /// How long a thread tries to get what it wants before it waits for it in the kernel: that may end in an error, a signal or a cancellation.
 /// Longer than it takes to see a deadlock.
 const MOST_ATTEMPTS: Duration = Duration::from_millis(300);
@@ -54,12 +62,16 @@ pub struct Seat {
     is_in_step: AtomicBool,
     /// That step ends with its next hook, if nobody says so before.
     ends_at_hook: AtomicBool,
+    /// It is in the hands of the kernel. When it comes to a hook, it is back.
+    is_outside: AtomicBool,
+    /// It waited for a short time only, when it did so last.
+    waited_briefly: AtomicBool,
 }
 
 struct Steering {
     gate: Gate,
     seats: BTreeMap<ThreadId, &'static Seat>,
-    journal: Option<std::fs::File>,
+    journal: Option<Journal>,
     patience: Duration,
     /// The gate's progress when somebody last looked, and since when it is that.
     seen: u64,
@@ -70,6 +82,8 @@ struct Steering {
 static STEERING: AtomicPtr<Mutex<Steering>> = AtomicPtr::new(std::ptr::null_mut());
 /// Where threads stop. Replaced, never freed.
 static PLACES: AtomicPtr<Places> = AtomicPtr::new(std::ptr::null_mut());
+/// A module was unloaded since somebody looked where they are.
+static IS_UNLOADED: AtomicBool = AtomicBool::new(false);
 /// Threads that wait for something to be given back.
 static BLOCKED: AtomicU32 = AtomicU32::new(0);
 /// All turns are over: nobody needs to stop.
@@ -92,15 +106,16 @@ pub fn is_asked_for() -> bool {
 
 /// Takes the program in hand, if this is the process that is meant. When its first thread is about to be created.
 pub fn start() {
-    let steering = match prepare() {
+    let _blocked = Blocked::new();
+    let mut steering = match descriptors::aside(prepare) {
         Ok(Some(steering)) => steering,
-        Ok(None) => return state::set_state(State::Dead),
+        Ok(None) => return state::set_state(State::Declined),
         Err(reason) => {
             say(&format!("avmon: {reason}; the program runs unsteered\n"));
             return state::set_state(State::Dead);
         }
     };
-    write(steering.journal.as_ref(), &Entry::Steered { pid: state::process_id() });
+    steering.tell(&Entry::Steered { pid: state::process_id() });
     STEERING.store(Box::leak(Box::new(Mutex::new(steering))), Ordering::Release);
     state::set_state(State::Steered);
     recording::start_steering();
@@ -111,6 +126,7 @@ fn prepare() -> Result<Option<Steering>, String> {
     if options.chaos_seed != 0 {
         let chance = Chance::new(u64::from(options.chaos_seed), options.chaos_changes, options.chaos_length);
         let Claim::Mine(journal) = claim(&options.replay_journal, None)? else { return Ok(None) };
+        places::learn_inner();
         return Ok(Some(Steering::new(Gate::of_chance(chance), journal, PATIENCE_OF_CHANCE)));
     }
     let path = &options.replay_schedule;
@@ -129,7 +145,7 @@ fn prepare() -> Result<Option<Steering>, String> {
 /// Whether this is the process that is wanted.
 enum Claim {
     /// It is, and this is its journal, if one is asked for.
-    Mine(Option<std::fs::File>),
+    Mine(Option<Journal>),
     Other,
 }
 
@@ -140,10 +156,13 @@ fn claim(path: &str, wanted: Option<u32>) -> Result<Claim, String> {
     }
     for number in 0..=wanted.unwrap_or(u32::MAX) {
         let mine = format!("{path}.{number}");
-        match std::fs::OpenOptions::new().append(true).create_new(true).open(&mine) {
-            Ok(file) if wanted.is_none_or(|wanted| wanted == number) => return Ok(Claim::Mine(Some(file))),
-            Ok(_) => return Ok(Claim::Other),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        match Journal::create(Path::new(&mine)) {
+            Ok(journal) if wanted.is_none_or(|wanted| wanted == number) => return Ok(Claim::Mine(Some(journal))),
+            Ok(mut journal) => {
+                journal.write(&Entry::Other { process: number });
+                return Ok(Claim::Other);
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(format!("cannot write the journal {mine}: {error}")),
         }
     }
@@ -151,24 +170,23 @@ fn claim(path: &str, wanted: Option<u32>) -> Result<Claim, String> {
 }
 
 impl Steering {
-    fn new(gate: Gate, journal: Option<std::fs::File>, patience: Duration) -> Steering {
+    fn new(gate: Gate, journal: Option<Journal>, patience: Duration) -> Steering {
         Steering { gate, seats: BTreeMap::new(), journal, patience, seen: 0, since: Instant::now() }
     }
 
-    /// Tells those whom it concerns what the gate decided.
-    fn publish(&mut self) {
+    /// Tells what the gate decided. Those whom it concerns are to be woken when the gate is unlocked: they come to it at once.
+    fn publish(&mut self) -> Vec<&'static Seat> {
+        let modules = LazyCell::new(places::modules);
         for news in self.gate.news() {
-            write(self.journal.as_ref(), &news.entry(places::found));
-        }
-        for thread in self.gate.woken() {
-            if let Some(seat) = self.seats.get(&thread) {
-                futex::advance(&seat.word);
+            if let Some(journal) = &mut self.journal {
+                journal.write(&news.entry(|act, code| places::found(&modules, act, code)));
             }
         }
         IS_AFTER.store(self.gate.is_after(), Ordering::Release);
         if self.gate.is_over() {
             IS_FREE.store(true, Ordering::Release);
         }
+        self.gate.woken().filter_map(|thread| self.seats.get(&thread).copied()).collect()
     }
 
     /// Gives up what everybody waits for, if nothing has happened for too long.
@@ -178,8 +196,12 @@ impl Steering {
             (self.seen, self.since) = (progress, Instant::now());
             return;
         }
-        let limit = if self.gate.is_somebody_running() { self.patience } else { WHEN_NOBODY_RUNS.min(self.patience) };
         let elapsed = self.since.elapsed();
+        if elapsed < WHEN_NOBODY_RUNS.min(self.patience) {
+            return;
+        }
+        let is_closed = !self.gate.is_somebody_running() && self.is_closed();
+        let limit = if is_closed { Duration::ZERO } else { self.patience };
         let longest = if is_chance() { LONGEST_NAP_OF_CHANCE } else { LONGEST_NAP };
         if elapsed >= limit && (elapsed >= longest || !self.is_somebody_napping()) {
             // An access that ends a turn and is followed by no hook is over by now.
@@ -189,22 +211,51 @@ impl Steering {
                 self.gate.done(seat.thread);
             }
             if ended.is_empty() {
-                self.gate.stalled();
+                self.gate.stalled(is_closed);
             }
-            self.publish();
         }
     }
-}
 
-impl Steering {
     fn is_somebody_napping(&self) -> bool {
-        let runs = |seat: &&&Seat| self.gate.is_running(seat.thread);
-        self.seats.values().filter(runs).any(|seat| tasks::is_napping(seat.os_thread_id))
+        let running = self.seats.values().filter(|seat| self.gate.is_running(seat.thread));
+        let running: Vec<u32> = running.map(|seat| seat.os_thread_id).collect();
+        !running.is_empty() && descriptors::aside(|| running.into_iter().any(tasks::is_napping))
+    }
+
+    /// Whether nobody but the threads at the gate could end their waiting: they all wait, there are no others, and no handler of a signal.
+    fn is_closed(&self) -> bool {
+        let known: Vec<u32> = self.seats.values().map(|seat| seat.os_thread_id).collect();
+        // SAFETY: no preconditions.
+        let looking = unsafe { libc::gettid() } as u32;
+        descriptors::aside(|| tasks::are_known_and_wait(&known, looking) && !tasks::handles_signals())
     }
 
     /// How long a thread that waits may sleep before it looks up: one of them does so every now and then.
     fn between_looks(&self) -> Duration {
         BETWEEN_LOOKS.saturating_mul(self.seats.len().clamp(1, 100) as u32)
+    }
+
+    /// What the debugger waited for has come: from now on the program is to get to its end. Whatever time it took does not count.
+    fn go_on_after_violation(&mut self) {
+        if self.patience == Duration::from_millis(u64::from(NEVER_LATE)) {
+            self.patience = Duration::from_millis(u64::from(Options::default().replay_step_timeout_ms));
+        }
+        self.since = Instant::now();
+    }
+
+    /// Tells of a step that makes the violation complete. True if this is one.
+    fn tell_due(&mut self, thread: ThreadId, object: u64, size: u64) -> bool {
+        let due = self.gate.due(thread);
+        if let Some(role) = due {
+            self.tell(&Entry::Due { role, thread, object, size });
+        }
+        due.is_some()
+    }
+
+    fn tell(&mut self, entry: &Entry) {
+        if let Some(journal) = &mut self.journal {
+            journal.write(entry);
+        }
     }
 }
 
@@ -214,17 +265,12 @@ fn at_gate<R>(work: impl FnOnce(&mut Steering) -> R) -> Option<R> {
     let steering = unsafe { STEERING.load(Ordering::Acquire).as_ref() }?;
     let mut steering = steering.lock().unwrap_or_else(PoisonError::into_inner);
     let result = work(&mut steering);
-    steering.publish();
-    Some(result)
-}
-
-fn write(journal: Option<&std::fs::File>, entry: &Entry) {
-    if let (Some(file), Ok(mut line)) = (journal, serde_json::to_vec(entry)) {
-        line.push(b'\n');
-        // By one bare call: a line is whole or not there, whatever happens to the program. A full disk is no reason to stop it.
-        // SAFETY: an open file and a buffer.
-        unsafe { libc::syscall(libc::SYS_write, file.as_raw_fd(), line.as_ptr(), line.len()) };
+    let woken = steering.publish();
+    drop(steering);
+    for seat in woken {
+        futex::advance(&seat.word);
     }
+    Some(result)
 }
 
 /// The program was forked: the child begins anew.
@@ -255,6 +301,8 @@ fn seat(t: *mut Tls) -> &'static Seat {
             os_thread_id: libc::gettid() as u32,
             is_in_step: AtomicBool::new(false),
             ends_at_hook: AtomicBool::new(false),
+            is_outside: AtomicBool::new(false),
+            waited_briefly: AtomicBool::new(false),
         }));
         (*t).seat = std::ptr::from_ref(seat).cast_mut();
         at_gate(|steering| steering.seats.insert(thread, seat));
@@ -283,9 +331,11 @@ pub unsafe extern "C" fn recorded(t: *mut Tls, kind: Kind, object: u64, pc: u64)
 /// Whether anything is to be done here: most places of most programs are none of ours.
 fn is_worth_stopping(t: *mut Tls, act: Act, pc: u64) -> bool {
     // SAFETY: the thread's own state; a seat is never freed.
-    let is_in_step = unsafe { (*t).seat.as_ref() }.is_some_and(|seat| seat.is_in_step.load(Ordering::Relaxed));
+    let seat = unsafe { (*t).seat.as_ref() };
+    let has_news =
+        seat.is_some_and(|it| it.is_in_step.load(Ordering::Relaxed) || it.is_outside.load(Ordering::Relaxed));
     let is_stop = || is_chance() || place(act, pc).is_some() || IS_AFTER.load(Ordering::Relaxed);
-    is_in_step || !IS_FREE.load(Ordering::Acquire) && is_stop()
+    has_news || !IS_FREE.load(Ordering::Acquire) && is_stop()
 }
 
 fn recorded_act(seat: &'static Seat, act: Act, object: u64, pc: u64) {
@@ -355,7 +405,7 @@ pub unsafe extern "C" fn after_atomic(t: *mut Tls) {
 
 /// Memory is about to be freed: a block of the heap, or so many bytes.
 pub fn freeing(address: u64, bytes: Option<u64>, pc: u64) {
-    if may_stop_here() && may_stop(pc) {
+    if may_stop_here() && (may_stop(pc) || is_chance() && !places::is_inner(pc)) {
         with_hook(|t| {
             // SAFETY: the program is about to free it, so it is a block of its heap.
             let usable = || unsafe { libc::malloc_usable_size(std::ptr::without_provenance_mut(address as usize)) };
@@ -368,6 +418,10 @@ pub fn freeing(address: u64, bytes: Option<u64>, pc: u64) {
 
 /// The thread comes to a hook: what ends there is over.
 fn passed(seat: &'static Seat) {
+    if seat.is_outside.load(Ordering::Relaxed) {
+        seat.is_outside.store(false, Ordering::Relaxed);
+        at_gate(|steering| steering.gate.returned(seat.thread));
+    }
     if seat.ends_at_hook.load(Ordering::Relaxed) && seat.ends_at_hook.swap(false, Ordering::AcqRel) {
         finish(seat);
     }
@@ -378,7 +432,8 @@ fn passed(seat: &'static Seat) {
 pub extern "C" fn passed_here() {
     // SAFETY: the thread's own state; a seat is never freed.
     let seat = unsafe { (*tls()).seat.as_ref() };
-    if let Some(seat) = seat.filter(|seat| seat.ends_at_hook.load(Ordering::Relaxed)) {
+    let has_news = |seat: &&Seat| seat.ends_at_hook.load(Ordering::Relaxed) || seat.is_outside.load(Ordering::Relaxed);
+    if let Some(seat) = seat.filter(has_news) {
         undisturbed(|| passed(seat));
     }
 }
@@ -395,22 +450,20 @@ fn stop(seat: &'static Seat, act: Act, object: u64, size: u64, code: u64) {
     if place.is_none() && !is_chance() && !is_through(seat) {
         return;
     }
-    let stop = Stop { act, place, object, size, code };
-    let goes = at_gate(|steering| steering.gate.arrive(seat.thread, stop)).unwrap_or(true);
-    if !goes {
-        wait(seat, |gate| gate.goes_on(seat.thread));
-    }
-    seat.is_in_step.store(true, Ordering::Relaxed);
-    let is_due = at_gate(|steering| {
-        let due = steering.gate.due(seat.thread);
-        if let Some(role) = due {
-            write(steering.journal.as_ref(), &Entry::Due { role, thread: seat.thread, object, size });
-        }
-        due.is_some()
+    let stop = Stop { act, place, object, size, code, is_private: true };
+    let thread = seat.thread;
+    // Who need not wait takes the gate's lock once.
+    let arrived =
+        at_gate(|steering| steering.gate.arrive(thread, stop).then(|| steering.tell_due(thread, object, size)));
+    let is_due = arrived.flatten().or_else(|| {
+        wait(seat, |gate| gate.goes_on(thread));
+        at_gate(|steering| steering.tell_due(thread, object, size))
     });
+    seat.is_in_step.store(true, Ordering::Relaxed);
     if is_due == Some(true) {
         // SAFETY: does nothing.
         unsafe { avmon_violation() };
+        at_gate(Steering::go_on_after_violation);
     }
 }
 
@@ -421,6 +474,16 @@ fn is_through(seat: &'static Seat) -> bool {
 
 /// Waits until the gate says so.
 fn wait(seat: &'static Seat, is_over: impl Fn(&Gate) -> bool) {
+    let since = Instant::now();
+    let bound = seat.waited_briefly.load(Ordering::Relaxed).then(meeting::bind).flatten();
+    wait_here(seat, is_over);
+    if let Some(bound) = bound {
+        bound.release();
+    }
+    seat.waited_briefly.store(since.elapsed() < meeting::SHORT, Ordering::Relaxed);
+}
+
+fn wait_here(seat: &'static Seat, is_over: impl Fn(&Gate) -> bool) {
     loop {
         let seen = seat.word.load(Ordering::Acquire);
         let looked = at_gate(|steering| {
@@ -448,7 +511,7 @@ unsafe extern "C" {
 /// Where a debugger can stop the program, under its exported name: the next thing that this thread does makes the violation complete.
 pub extern "C" fn violation() {}
 
-/// Chance has no places: every synchronisation counts.
+/// Chance has no places: every synchronisation counts, and what the program frees.
 fn is_chance() -> bool {
     PLACES.load(Ordering::Acquire).is_null()
 }
@@ -462,15 +525,41 @@ fn places() -> Option<&'static Places> {
     unsafe { PLACES.load(Ordering::Acquire).as_ref() }
 }
 
+/// The places, as they lie when this code runs.
+#[inline]
+fn places_at(code: u64) -> Option<&'static Places> {
+    let known = places()?;
+    if known.is_news(code) || IS_UNLOADED.load(Ordering::Relaxed) {
+        look_for_modules(known);
+    }
+    places()
+}
+
+/// How often places are found anew: a program may load and unload without end, and what it had stays.
+const MOST_LOOKS: u32 = 1000;
+
+#[cold]
+#[inline(never)]
+extern "C" fn look_for_modules(known: &Places) {
+    static LOOKS: AtomicU32 = AtomicU32::new(0);
+    let mut blocked = ManuallyDrop::new(Blocked::new());
+    IS_UNLOADED.store(false, Ordering::Release);
+    if LOOKS.fetch_add(1, Ordering::Relaxed) < MOST_LOOKS {
+        set_places(known.renewed());
+    }
+    // SAFETY: the guard is not used again.
+    unsafe { ManuallyDrop::drop(&mut blocked) };
+}
+
 fn place(act: Act, code: u64) -> Option<u32> {
-    places().and_then(|places| places.find(act, code))
+    places_at(code).and_then(|places| places.find(act, code))
 }
 
 /// Whether an access at this place can be a stop: asked of every access.
 #[inline]
 fn may_stop(code: u64) -> bool {
     !IS_FREE.load(Ordering::Relaxed)
-        && (places().is_some_and(|places| places.may_have(code)) || IS_AFTER.load(Ordering::Relaxed))
+        && (places_at(code).is_some_and(|places| places.may_have(code)) || IS_AFTER.load(Ordering::Relaxed))
 }
 
 // ---- what the interposers call ------------------------------------------------------------------------------------
@@ -482,14 +571,15 @@ fn may_stop_here() -> bool {
 }
 
 /// Takes a lock: stops in front of it, tries, and waits at the gate as long as somebody else has it: then `attempt` tells `None`. So does this, if
-/// the caller has to wait for it as the program would have without us.
-pub fn take<R>(act: Act, object: u64, pc: u64, attempt: impl Fn() -> Option<R>) -> Option<R> {
+/// the caller has to wait for it as the program would have without us. `is_private`: no other process has it.
+pub fn take<R>(act: Act, object: u64, pc: u64, is_private: bool, attempt: impl Fn() -> Option<R>) -> Option<R> {
     if !may_stop_here() {
         return None;
     }
     with_hook(|t| {
         let seat = seat(t);
         stop(seat, act, object, 0, pc);
+        let wait = Stop { act, place: None, object, size: 0, code: pc, is_private };
         let mut first_refused = None;
         loop {
             let result = attempt();
@@ -497,10 +587,10 @@ pub fn take<R>(act: Act, object: u64, pc: u64, attempt: impl Fn() -> Option<R>) 
                 return result;
             }
             if first_refused.get_or_insert_with(Instant::now).elapsed() > MOST_ATTEMPTS {
-                at_gate(|steering| steering.gate.goes_outside(seat.thread));
+                go_outside(seat, Some(wait));
                 return None;
             }
-            block(seat, Stop { act, place: None, object, size: 0, code: pc });
+            block(seat, wait);
         }
     })
 }
@@ -594,7 +684,7 @@ pub fn fall_asleep(condition: u64, lock: u64, is_endless: bool, pc: u64, give_ba
         let seat = seat(t);
         stop(seat, Act::Unlock, lock, 0, pc);
         let is_in_step = seat.is_in_step.swap(false, Ordering::Relaxed);
-        let wait = Stop { act: Act::Await, place: None, object: condition, size: 0, code: pc };
+        let wait = Stop { act: Act::Await, place: None, object: condition, size: 0, code: pc, is_private: true };
         at_gate(|steering| {
             // Here, so that nobody can signal before this thread is asleep: signals come this way too.
             give_back();
@@ -633,16 +723,16 @@ pub fn wake_up() {
     }
 }
 
-/// A thread is about to be created. Modules that were loaded since the last one have their places from now on.
+/// A thread is about to be created.
 pub fn announce(child: ThreadId) {
     if is_on() {
-        undisturbed(|| {
-            if let Some(more) = places().and_then(Places::with_more_modules) {
-                set_places(more);
-            }
-            at_gate(|steering| steering.gate.announce(child));
-        });
+        undisturbed(|| at_gate(|steering| steering.gate.announce(child)));
     }
+}
+
+/// A module is about to be unloaded. It may come back elsewhere.
+pub fn unloading() {
+    IS_UNLOADED.store(true, Ordering::Release);
 }
 
 /// It could not be created.
@@ -657,14 +747,17 @@ fn end_of(thread: ThreadId) -> u64 {
     1 << 60 | u64::from(thread)
 }
 
-/// Stops in front of a join.
-pub fn join_begin(thread: ThreadId, pc: u64) {
+/// Stops in front of a join. One that is not endless comes back by itself.
+pub fn join_begin(thread: ThreadId, is_endless: bool, pc: u64) {
     if is_on() && may_stop_here() {
         with_hook(|t| {
             let seat = seat(t);
             stop(seat, Act::Join, u64::from(thread), 0, pc);
-            let stop = Stop { act: Act::Join, place: None, object: end_of(thread), size: 0, code: pc };
-            at_gate(|steering| steering.gate.joins(seat.thread, thread, stop));
+            let stop =
+                Stop { act: Act::Join, place: None, object: end_of(thread), size: 0, code: pc, is_private: true };
+            if is_endless {
+                at_gate(|steering| steering.gate.joins(seat.thread, thread, stop));
+            }
         });
     }
 }
@@ -675,9 +768,14 @@ pub fn outside() {
         with_hook(|t| {
             let seat = seat(t);
             finish(seat);
-            at_gate(|steering| steering.gate.goes_outside(seat.thread));
+            go_outside(seat, None);
         });
     }
+}
+
+fn go_outside(seat: &'static Seat, wait: Option<Stop>) {
+    at_gate(|steering| steering.gate.goes_outside(seat.thread, wait));
+    seat.is_outside.store(true, Ordering::Relaxed);
 }
 
 /// The calling thread ends.

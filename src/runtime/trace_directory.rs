@@ -1,7 +1,7 @@
 //! The begin of a recording: its directory, made by the thread that creates the program's first thread.
 
 use super::slabs::{Slabs, file_size_limit};
-use super::{early, options, say, start_directory};
+use super::{early, early_blocks, options, say, start_directory};
 use crate::report::json::{Start, strings};
 use crate::trace::meta::{META, Meta};
 use crate::trace::slots;
@@ -48,6 +48,7 @@ impl Recording {
             options: start.options,
             start_time_ms: start.time_ms,
             early_locks: early::take(),
+            early_blocks_lost: early_blocks::lost(),
             ..Meta::default()
         };
         // Before anything is recorded, so that whatever is has a name, however soon the program is killed.

@@ -38,6 +38,8 @@ pub enum Request {
 static TICKETS: AtomicU32 = AtomicU32::new(0);
 static WANTED: AtomicU32 = AtomicU32::new(0);
 pub static DONE: AtomicU32 = AtomicU32::new(0);
+/// Chunks that the worker has taken: as long as it grows, the worker gets on.
+pub static TAKEN: AtomicU32 = AtomicU32::new(0);
 
 /// The worker's kernel id.
 static WORKER: AtomicI32 = AtomicI32::new(0);
@@ -323,6 +325,7 @@ impl Worker {
     }
 
     fn take(&mut self, chunk: &'static Chunk) {
+        TAKEN.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the chunk came over the channel.
         let (thread, serial) = unsafe { chunk.owner() };
         let progress = self.progress.entry(thread).or_default();

@@ -51,6 +51,8 @@ pub struct Meta {
     pub chunk_events: u32,
     /// Locks that were initialised before the first thread: address and code location.
     pub early_locks: Vec<(u64, u64)>,
+    /// Blocks of memory that were allocated before the first thread, and of which the recording does not tell for want of room.
+    pub early_blocks_lost: u64,
 }
 
 impl Default for Meta {
@@ -68,6 +70,7 @@ impl Default for Meta {
             chunk_bytes: crate::runtime::chunk::BYTES as u32,
             chunk_events: crate::runtime::chunk::EVENTS as u32,
             early_locks: Vec::new(),
+            early_blocks_lost: 0,
         }
     }
 }

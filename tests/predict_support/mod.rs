@@ -2,7 +2,9 @@
 
 #![allow(dead_code, reason = "every test takes what it needs")]
 
+pub mod code;
 pub mod legal;
+pub mod promise;
 pub mod scenario;
 pub mod synthetic;
 pub mod table;

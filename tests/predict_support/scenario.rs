@@ -13,8 +13,13 @@ pub fn place(history: &History, at: At) -> Place {
     place_of(history.pc(at)).expect("a place of the scenario")
 }
 
-/// Lets the interpreter take the steps of a predicted order, and returns what that run shows. A step that cannot be taken is told.
+/// What the run shows in which the interpreter takes the steps of a predicted order.
 pub fn perform(machine: &Machine<'_>, history: &History, order: &Order) -> Result<Facts, String> {
+    performed(machine, history, order).map(|run| Facts::of(machine.program, &run, false))
+}
+
+/// Lets the interpreter take the steps of a predicted order. A step that cannot be taken is told.
+pub fn performed(machine: &Machine<'_>, history: &History, order: &Order) -> Result<Run, String> {
     let mut log = Vec::new();
     let mut state = machine.start(&mut log);
     // How much of each thread's log is accounted for.
@@ -40,6 +45,5 @@ pub fn perform(machine: &Machine<'_>, history: &History, order: &Order) -> Resul
             machine.step(&mut state, thread, &mut log);
         }
     }
-    let run = Run { order: Vec::new(), log, stuck: Vec::new() };
-    Ok(Facts::of(machine.program, &run, false))
+    Ok(Run { order: Vec::new(), log, stuck: Vec::new() })
 }

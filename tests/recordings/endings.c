@@ -23,6 +23,21 @@ static void *work(void *number)
     return number;
 }
 
+// Each thread has a chunk of its own, and the worker has the time to see that there are more than the file has room for. The other files
+// of the trace stay below the limit.
+static void *stay(void *number)
+{
+    sleep_ms(500);
+    return number;
+}
+
+static void need_more_chunks(void)
+{
+    struct rlimit limit = {1 << 19, 1 << 19};
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    run_threads(200, stay);
+}
+
 // What some servers do when they start.
 static void close_all(void)
 {
@@ -42,10 +57,8 @@ static void change(char **argv)
         CHECK(chroot(argv[3]) == 0 && chdir("/") == 0);
     if (is("nobody"))
         CHECK(setgid(65534) == 0 && setuid(65534) == 0);
-    if (is("limit")) {
-        struct rlimit limit = {4096, 4096};
-        CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-    }
+    if (is("limit"))
+        need_more_chunks();
     if (is("exec")) {
         char *const arguments[] = {argv[0], (char *)"nothing", argv[2], NULL};
         execv("/proc/self/exe", arguments);

@@ -1,7 +1,9 @@
-// Makes a trace of many megabytes, then ends with status 7.
+// Makes a trace of many megabytes, then ends with status 7. Its threads end together, so that the last part of the trace has the ends of all.
 #include "killed/progress.h"
 
-enum { CELLS = 4096 };
+enum { CELLS = 4096, WRITERS = 2 };
+
+static pthread_barrier_t all_done;
 
 static void scatter(unsigned *cells, unsigned *random)
 {
@@ -18,6 +20,7 @@ static void *work(void *number)
         scatter(cells, random);
         step_done(row);
     }
+    pthread_barrier_wait(&all_done);
     return number;
 }
 
@@ -25,7 +28,8 @@ int main(int argc, char **argv)
 {
     CHECK(argc == 2);
     open_progress(argv[1]);
-    run_threads(2, work);
+    CHECK(pthread_barrier_init(&all_done, NULL, WRITERS) == 0);
+    run_threads(WRITERS, work);
     puts("done");
     return 7;
 }

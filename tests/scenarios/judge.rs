@@ -77,6 +77,16 @@ pub fn is_usual() -> bool {
     number("AVMON_SCENARIOS").is_none() && number("AVMON_SCENARIO_SEED").is_none()
 }
 
+/// Whether every run comes to an end. False if nobody knows, after so many steps of the search.
+pub fn can_only_end(machine: &Machine<'_>, most_steps: u64) -> bool {
+    let mut all_end = true;
+    let explored = explore(machine, Search::Reduced, most_steps, &mut |run| {
+        all_end &= run.is_complete();
+        if all_end { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    all_end && explored.is_complete
+}
+
 /// A proptest runner whose cases depend on the seed only.
 fn runner(cases: u32) -> TestRunner {
     let mut seed = [0; 32];

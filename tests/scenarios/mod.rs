@@ -66,6 +66,28 @@ impl Shape {
         parties: 2,
     };
 
+    // One thing more each.
+    pub const RACES: Shape = Shape { threads: (2, 3), race_free: false, ..Shape::PLAIN };
+    pub const THREE_LOCKS: Shape = Shape { threads: (2, 3), locks: 3, variables: 3, ..Shape::PLAIN };
+    pub const CHAINS: Shape = Shape { threads: (2, 3), locks: 3, chains: true, ..Shape::PLAIN };
+    pub const SHARED: Shape = Shape { threads: (2, 3), shared: true, ..Shape::PLAIN };
+    pub const FORKS: Shape = Shape { threads: (2, 4), forks: true, ..Shape::PLAIN };
+    pub const ATOMICS: Shape = Shape { threads: (2, 3), atomics: true, ..Shape::PLAIN };
+    pub const BRANCHES: Shape = Shape { threads: (2, 3), branches: true, ..Shape::PLAIN };
+    pub const RACY_BRANCHES: Shape = Shape { threads: (2, 3), branches: true, race_free: false, ..Shape::PLAIN };
+    pub const TRIES: Shape = Shape { threads: (2, 3), tries: true, branches: true, ..Shape::PLAIN };
+    pub const ATOMIC_BRANCHES: Shape = Shape { threads: (2, 3), atomics: true, branches: true, ..Shape::PLAIN };
+    pub const CONDITIONS: Shape = Shape { threads: (2, 3), conditions: true, ..Shape::PLAIN };
+    pub const SEMAPHORES: Shape = Shape { threads: (2, 3), semaphores: true, ..Shape::PLAIN };
+    pub const BARRIERS: Shape = Shape { threads: (2, 3), barriers: true, ..Shape::PLAIN };
+
+    // Several variables under one lock.
+    pub const PAIRS: Shape = Shape { locks: 1, length: 4, ..Shape::PLAIN };
+    pub const PARTS_OF_THREE: Shape = Shape { threads: (2, 3), variables: 3, ..Shape::PAIRS };
+    pub const SHARED_PAIRS: Shape = Shape { shared: true, ..Shape::PAIRS };
+    pub const RACY_PAIRS: Shape = Shape { race_free: false, ..Shape::PAIRS };
+    pub const BRANCHING_PAIRS: Shape = Shape { branches: true, ..Shape::PAIRS };
+
     /// Everything at once, and races, too.
     pub const EVERYTHING: Shape = Shape {
         threads: (2, 3),

@@ -1,6 +1,6 @@
 //! Finds what the build made, and compiles test programs.
 
-use super::root;
+use super::{compiled, root};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -55,6 +55,11 @@ impl Variant {
 
 /// Compiles and links one source file. `more` holds flags and libraries, in the order of the command line.
 pub fn compile(variant: Variant, source: &Path, output: &Path, more: &[&str]) -> Result<(), String> {
+    let identity = [&[variant.name()], more].concat();
+    compiled::once(source, &identity, output, |output| compile_anew(variant, source, output, more))
+}
+
+fn compile_anew(variant: Variant, source: &Path, output: &Path, more: &[&str]) -> Result<(), String> {
     let is_cpp = source.extension().is_some_and(|extension| extension == "cpp");
     let mut command = variant.compiler(is_cpp);
     if is_cpp {

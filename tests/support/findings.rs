@@ -4,6 +4,13 @@ use super::directives::Expected;
 use serde_json::Value;
 use std::path::Path;
 
+/// A function of the program and a line in it.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub function: String,
+    pub line: u64,
+}
+
 /// One finding of a log.
 #[derive(Clone, Debug)]
 pub struct Finding(Value);
@@ -29,6 +36,17 @@ impl Finding {
     pub fn variables(&self) -> Vec<&str> {
         let variables = self.0.pointer("/variables").and_then(Value::as_array).into_iter().flatten();
         variables.filter_map(|variable| variable["address"].as_str()).collect()
+    }
+
+    /// The names of these variables, as far as they have one.
+    pub fn variable_names(&self) -> Vec<&str> {
+        let variables = self.0.pointer("/variables").and_then(Value::as_array).into_iter().flatten();
+        variables.filter_map(|variable| variable["name"].as_str()).collect()
+    }
+
+    /// How the accesses conflict; empty if it speaks of locks.
+    pub fn pattern(&self) -> &str {
+        self.text("/pattern")
     }
 
     /// The function or label of the block, without parameters.
@@ -61,9 +79,18 @@ impl Finding {
 
     /// The lines in `file` that the stack of `first`, `second` or `culprit` goes through.
     fn lines(&self, acquire: &str, file: &str) -> Vec<u64> {
-        let frames = self.0.pointer(&format!("/{acquire}/stack")).and_then(Value::as_array);
+        self.places(acquire, file).iter().map(|place| place.line).collect()
+    }
+
+    /// The same with their functions, innermost first.
+    pub fn places(&self, operation: &str, file: &str) -> Vec<Place> {
+        let frames = self.0.pointer(&format!("/{operation}/stack")).and_then(Value::as_array);
         let in_file = |frame: &&Value| frame["file"].as_str().is_some_and(|path| path.ends_with(file));
-        frames.into_iter().flatten().filter(in_file).filter_map(|frame| frame["line"].as_u64()).collect()
+        let place = |frame: &Value| {
+            let function = without_parameters(frame["function"].as_str().unwrap_or("")).to_owned();
+            Some(Place { function, line: frame["line"].as_u64()? })
+        };
+        frames.into_iter().flatten().filter(in_file).filter_map(place).collect()
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod build;
 pub mod case;
+pub mod compiled;
 pub mod directives;
 pub mod findings;
 pub mod packages;

@@ -16,6 +16,16 @@ pub struct Prediction {
 impl Prediction {
     /// Compiles a program, records one run of it and predicts. `record_options` are for `avmon record`.
     pub fn of(source: &Path, variant: Variant, record_options: &[&str]) -> Result<Prediction, String> {
+        Prediction::with(source, variant, record_options, &[])
+    }
+
+    /// The same with options for `avmon predict` too.
+    pub fn with(
+        source: &Path,
+        variant: Variant,
+        record_options: &[&str],
+        predict_options: &[&str],
+    ) -> Result<Prediction, String> {
         let home = tempfile::tempdir().map_err(|error| error.to_string())?;
         let [program, trace] = ["program", "trace"].map(|name| home.path().join(name));
         build::compile(variant, source, &program, &[])?;
@@ -29,7 +39,8 @@ impl Prediction {
         // Apart from the log that the monitor may have left in the other one.
         let logs = tempfile::tempdir().map_err(|error| error.to_string())?;
         let [log, trace] = [logs.path().join("log"), trace].map(|path| path.display().to_string());
-        let outcome = reads(&["predict", "-o", &log, &trace], &[0, 66])?;
+        let arguments = [&["predict", "-o", &log][..], predict_options, &[&trace]].concat();
+        let outcome = reads(&arguments, &[0, 66])?;
         Ok(Prediction { outcome, findings: findings::read(logs.path())? })
     }
 

@@ -16,10 +16,10 @@ pub fn avmon(arguments: &[&str]) -> Command {
     command
 }
 
-/// A program under the monitor, without a command of ours around it: so its process id is that of the child.
+/// A program under the monitor, without a command of ours around it: so its process id is that of the child. However busy the machine is, what it records is whole.
 pub fn preloaded(program: &Path, options: &str) -> Command {
     let mut command = Command::new(program);
-    command.env("LD_PRELOAD", build::library()).env("AVMON_OPTIONS", options);
+    command.env("LD_PRELOAD", build::library()).env("AVMON_OPTIONS", format!("flush_timeout_ms=60000:{options}"));
     command
 }
 

@@ -2,14 +2,16 @@
 
 use crate::cli::exit::Failure;
 use crate::cli::names::Names;
+use crate::cli::predict::dependencies::ViewFlags;
 use crate::cli::predict::effort::{Deadline, Effort, warn_of_history, warn_of_report};
 use crate::cli::progress::Progress;
 use crate::cli::recording::{self, RecordedModules};
 use crate::monitor::Monitor;
 use crate::predict::history::History;
-use crate::predict::prediction::{Prediction, Shape};
-use crate::predict::search::Budget;
+use crate::predict::prediction::{Prediction, Shape, Steps};
+use crate::predict::search::{Budget, Order};
 use crate::replay::continued::continued;
+use crate::replay::instances;
 use crate::replay::schedule::Schedule;
 use crate::replay::synthesis::{self, Target};
 use crate::replay::window;
@@ -17,13 +19,17 @@ use crate::report::finding::{Analysis, Finding, Kind, Pattern, Rung, Strength};
 use crate::report::merge::Entry;
 use crate::report::reporter::{Source, Totals};
 use crate::trace::reader::Trace;
+use rustc_hash::FxHasher;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
+use std::hash::Hasher as _;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Schedules of one finding: other runs through the same places seldom tell more.
-const MOST_OF_A_FINDING: usize = 4;
+/// Schedules of a finding that are tried before those of the next one: other runs through the same places seldom tell more.
+pub const AT_FIRST: usize = 4;
+/// All schedules of a finding.
+const MOST_OF_A_FINDING: usize = 12;
 
 /// One process of a recording, and what was found in it.
 pub struct Process {
@@ -36,9 +42,9 @@ pub struct Process {
 pub struct Candidate {
     /// In all, from 1.
     pub number: usize,
+    /// Of its text, by which it is known.
+    pub digest: u64,
     pub schedule: Schedule,
-    /// The recorded run went that way already.
-    pub was_observed: bool,
 }
 
 /// A finding, and how it may be shown.
@@ -64,6 +70,12 @@ struct Rank {
     agreeing: Reverse<usize>,
 }
 
+/// What is looked for, and until when.
+pub struct Wanted<'a> {
+    pub views: &'a ViewFlags,
+    pub deadline: &'a Deadline,
+}
+
 /// Everything that a recording gives to try.
 pub struct Cases {
     pub processes: Vec<Process>,
@@ -81,17 +93,23 @@ impl Cases {
         recording: &Path,
         directory: &Path,
         settings: &(impl Iterator<Item = (&'static str, &'a str)> + Clone),
-        deadline: &Deadline,
+        wanted: &Wanted<'_>,
         output: impl Fn() -> Box<dyn std::io::Write + Send>,
     ) -> Result<Cases, Failure> {
         let mut cases = Cases { processes: Vec::new(), cases: Vec::new() };
         for (trace, number) in traces(recording)? {
             let log = log(directory, cases.processes.len());
-            cases.add(&trace, number, settings.clone(), deadline, output(), log)?;
+            cases.add(&trace, number, settings.clone(), wanted, output(), log)?;
         }
         cases.cases.sort_by(|one, other| one.rank.cmp(&other.rank));
-        let candidates = cases.cases.iter_mut().flat_map(|case| &mut case.candidates);
-        for (number, candidate) in (1..).zip(candidates) {
+        // As they are tried.
+        let (mut first, mut later) = (Vec::new(), Vec::new());
+        for case in &mut cases.cases {
+            for (index, candidate) in case.candidates.iter_mut().enumerate() {
+                if index < AT_FIRST { &mut first } else { &mut later }.push(candidate);
+            }
+        }
+        for (number, candidate) in (1..).zip(first.into_iter().chain(later)) {
             candidate.number = number;
         }
         Ok(cases)
@@ -102,20 +120,20 @@ impl Cases {
         trace: &Trace,
         number: u32,
         settings: impl Iterator<Item = (&'static str, &'a str)>,
-        deadline: &Deadline,
+        wanted: &Wanted<'_>,
         output: Box<dyn std::io::Write + Send>,
         log: PathBuf,
     ) -> Result<(), Failure> {
         recording::warn(trace.problems());
         let settings = [("report", "1"), ("summary", "1"), ("print_suppressions", "1")].into_iter().chain(settings);
         let options = recording::options(trace.meta(), settings)?;
-        let effort = Effort::for_schedules();
+        let effort = Effort::for_schedules(wanted.views.clone());
         let mut symbols = recording::symbols_by(trace, &options);
-        let (history, merged) = effort.history(trace, &options, &mut symbols, &Progress::new);
+        let (mut history, merged) = effort.history(trace, &options, &mut symbols, &Progress::new);
         recording::warn(&merged.problems);
         warn_of_history(&history);
         let mut names = Names::new(symbols, true);
-        let report = effort.analyse(&history, &options, &mut names, deadline, Progress::new())?;
+        let report = effort.analyse(trace, &mut history, &options, &mut names, wanted.deadline, Progress::new())?;
         warn_of_report(&report);
 
         let symbols = names.into_symbols().without_modules();
@@ -127,7 +145,7 @@ impl Cases {
             ControlFlow::Continue(())
         });
         monitor.look_at_modules(&mut modules);
-        let found = report.predictions.iter().map(|prediction| (found_by(prediction), prediction));
+        let found = report.predictions.iter().map(|prediction| (Analysis::from(prediction.shape), prediction));
         let entries = monitor.merged(found, &history, effort.is_complete(&report, &history));
 
         let mut wanted = Vec::new();
@@ -150,10 +168,11 @@ impl Cases {
             });
             match made {
                 Ok(schedule) => {
-                    let schedule = Schedule { head: head(finding), process: number, ..schedule };
+                    let was_observed = way.was_observed;
+                    let schedule = Schedule { head: head(finding), process: number, was_observed, ..schedule };
                     let is_new = case.candidates.iter().all(|other| other.schedule != schedule);
                     if is_new {
-                        case.candidates.push(Candidate { number: 0, schedule, was_observed: way.was_observed });
+                        case.candidates.push(Candidate { number: 0, digest: digest(&schedule), schedule });
                     }
                 }
                 Err(obstacle) => case.obstacle = Some(obstacle.to_string()),
@@ -184,6 +203,11 @@ fn traces(recording: &Path) -> Result<Vec<(Trace, u32)>, Failure> {
     Ok(numbered.collect())
 }
 
+/// What tells one recording from another: the names that its traces were given at random.
+pub fn identity(recording: &Path) -> Result<Vec<String>, Failure> {
+    Ok(traces(recording)?.iter().map(|(trace, _)| format!("{:016x}", trace.meta().trace_id)).collect())
+}
+
 /// One way to a violation.
 struct Way {
     target: Target,
@@ -191,20 +215,23 @@ struct Way {
     was_observed: bool,
 }
 
-/// The ways of a finding: those of its data first, the shortest first.
+impl Way {
+    fn new(steps: &Steps, shape: Shape, order: Order) -> Way {
+        Way {
+            target: Target::of_steps(steps, shape, order),
+            distance: steps.second.abs_diff(steps.first),
+            was_observed: steps.culprit > steps.first && steps.culprit_too < steps.second,
+        }
+    }
+}
+
+/// The ways of a finding: of its data before locks, the shortest first, and other passes through the same code between them.
 fn ways(entry: &Entry, monitor: &mut Monitor, predictions: &[Prediction], history: &History) -> Vec<Way> {
     let budget = Budget::in_run_of(history.steps.len());
     let (mut of_data, mut of_locks) = (Vec::new(), Vec::new());
     for &member in &entry.members {
         match monitor.reporter().source(member) {
-            Some(Source::Prediction(index)) => of_data.extend(predictions.get(*index).map(|prediction| {
-                let steps = &prediction.steps;
-                Way {
-                    target: Target::of_prediction(prediction),
-                    distance: steps.second.abs_diff(steps.first),
-                    was_observed: steps.culprit > steps.first && steps.culprit_too < steps.second,
-                }
-            })),
+            Some(Source::Prediction(index)) => of_data.extend(predictions.get(*index)),
             Some(Source::Window(violation)) => {
                 let was_observed = Kind::from(violation.kind) == Kind::In;
                 let target = window::target(history, violation, budget);
@@ -213,14 +240,29 @@ fn ways(entry: &Entry, monitor: &mut Monitor, predictions: &[Prediction], histor
             None => {}
         }
     }
-    of_data.sort_by_key(|way| way.distance);
-    of_data.append(&mut of_locks);
-    // The best one goes on in one order too, and is tried so next.
-    let more = of_data.first().and_then(|best| Some(Way { target: continued(&best.target, history)?, ..*best }));
-    if let Some(more) = more {
-        of_data.insert(1, more);
+    of_data.sort_by_key(|prediction| prediction.steps.second.abs_diff(prediction.steps.first));
+    let others = of_data.first().map_or_else(Vec::new, |prediction| {
+        let others = instances::others(history, prediction, budget, MOST_OF_A_FINDING);
+        others.into_iter().map(|(steps, order)| Way::new(&steps, prediction.shape, order)).collect()
+    });
+    let told = of_data.iter().map(|it| Way::new(&it.steps, it.shape, it.order.clone())).chain(of_locks);
+    let mut told: VecDeque<Way> = told.collect();
+    let best = told.pop_front();
+    // The best one goes on in one order at first: what comes of it then is the same every time, and no matter of who is faster.
+    let steady = best.as_ref().and_then(|best| Some(Way { target: continued(&best.target, history)?, ..*best }));
+    let mut ways: Vec<Way> = steady.into_iter().chain(best).collect();
+    let mut others = VecDeque::from(others);
+    while !told.is_empty() || !others.is_empty() {
+        ways.extend(others.pop_front());
+        ways.extend(told.pop_front());
     }
-    of_data
+    ways
+}
+
+fn digest(schedule: &Schedule) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(schedule.to_string().as_bytes());
+    hasher.finish()
 }
 
 fn rank(finding: &Finding, distance: u32) -> Rank {
@@ -230,13 +272,6 @@ fn rank(finding: &Finding, distance: u32) -> Rank {
         pattern: finding.pattern,
         distance,
         agreeing: Reverse(finding.found_by.len()),
-    }
-}
-
-const fn found_by(prediction: &Prediction) -> Analysis {
-    match prediction.shape {
-        Shape::One(_) => Analysis::CutPoints,
-        Shape::Two => Analysis::Crossings,
     }
 }
 
@@ -254,4 +289,31 @@ fn head(finding: &Finding) -> Vec<String> {
         ));
     }
     head
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::finding::samples;
+
+    fn told(strength: Strength, rung: Rung, pattern: Option<Pattern>, analyses: usize) -> Finding {
+        let found_by = Analysis::ALL.iter().copied().take(analyses).collect();
+        Finding { rung, strength, pattern, found_by, ..samples::append() }
+    }
+
+    #[test]
+    fn what_is_most_likely_to_fail_is_tried_first() {
+        let (strong, weak) = (Strength::Strong, Strength::Loop);
+        let in_order = [
+            (told(strong, Rung::Conflicting, Some(Pattern::Rww), 2), 3),
+            (told(strong, Rung::Conflicting, Some(Pattern::Rww), 1), 3),
+            (told(strong, Rung::Conflicting, Some(Pattern::Rww), 2), 40),
+            (told(strong, Rung::Conflicting, Some(Pattern::Rwr), 2), 3),
+            (told(strong, Rung::Predicted, None, 2), u32::MAX),
+            (told(weak, Rung::Conflicting, Some(Pattern::Rww), 2), 3),
+            (told(weak, Rung::Predicted, None, 2), u32::MAX),
+        ];
+        let ranks = in_order.map(|(finding, distance)| rank(&finding, distance));
+        assert!(ranks.is_sorted_by(|one, other| one < other));
+    }
 }

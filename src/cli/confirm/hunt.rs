@@ -1,6 +1,6 @@
 //! Runs schedule after schedule, as far as time and patience go.
 
-use super::cases::{Candidate, Case};
+use super::cases::{AT_FIRST, Candidate, Case};
 use super::state::{State, Tried};
 use crate::cli::exit::Failure;
 use crate::cli::figures::counted;
@@ -8,14 +8,13 @@ use crate::cli::own_directory::cannot;
 use crate::cli::predict::effort::Deadline;
 use crate::cli::progress::Progress;
 use crate::cli::stage::{Stage, SteeringFlags};
+use crate::replay::control::{Control, controls};
 use crate::replay::minimal::minimal;
 use crate::replay::run::Exit;
 use crate::replay::schedule::Schedule;
 use crate::replay::verdict::{self, Baseline, Judgement, Looks, Verdict};
 use parking_lot::Mutex;
-use rustc_hash::FxHasher;
 use std::fs;
-use std::hash::Hasher as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -28,8 +27,14 @@ const TIME_TO_SHORTEN: Duration = Duration::from_secs(60);
 const MOST_OF_SLOW: usize = 4;
 /// A failing schedule is run so often again.
 const AGAIN: u64 = 10;
-/// If it fails in some of these only, the program may do so by itself: so many ordinary runs more tell.
-const MORE_ORDINARY: u32 = 10;
+/// The program may fail so by itself, or since something else is not as it was before: so many ordinary runs after the first failure tell, ...
+const ORDINARY_AT_ONCE: u32 = 1;
+/// ... so many after all others, ...
+const ORDINARY_AFTER: u32 = 3;
+/// ... and so many if it fails in some of its runs only, or ordinary runs sometimes fail too.
+const ORDINARY_OF_SOME: u32 = 10;
+/// A failure in fewer of its runs may be there by chance, even if no run that it is compared with has it.
+const FEWEST_OF_SOME: u64 = 3;
 
 /// How much a hunt may cost.
 pub struct Budget {
@@ -63,6 +68,39 @@ struct Proof {
     judged: Judged,
     runs: u64,
     alike: u64,
+    is_unfinished: bool,
+}
+
+impl Proof {
+    fn new(schedule: &Schedule, judged: Judged, runs: u64, alike: u64) -> Proof {
+        Proof { schedule: schedule.clone(), judged, runs, alike, is_unfinished: false }
+    }
+
+    /// The same run, if the failure is none.
+    fn without_failure(mut self, detail: String) -> Proof {
+        let judgement = &mut self.judged.judgement;
+        let verdict = judgement.verdict.without_failure(self.schedule.was_observed);
+        *judgement = Judgement { verdict, detail };
+        self
+    }
+
+    /// The same, if there was no time or no run to know more.
+    fn unfinished(mut self, why: &str) -> Proof {
+        let detail = &mut self.judged.judgement.detail;
+        *detail = format!("{detail}; it was not run more often, since {why}");
+        self.is_unfinished = true;
+        self
+    }
+}
+
+/// What ordinary runs say of a failure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    /// None has it.
+    New,
+    /// Less than half of them have it.
+    Rare,
+    Ordinary,
 }
 
 pub struct Hunt<'a> {
@@ -95,14 +133,25 @@ impl<'a> Hunt<'a> {
         Hunt { stage, steering, baseline, directory, budget, state, progress, begun: AtomicUsize::new(0) }
     }
 
-    /// Tries all cases, several at a time. What was done until a failure is in the state.
+    /// Tries all cases, several at a time: some schedules of each, and more of those with which nothing failed. What was done until a failure
+    /// is in the state.
     pub fn run(&self, cases: &[&Case]) -> Result<(), Failure> {
+        let split = |case: &Case| AT_FIRST.min(case.candidates.len());
+        self.run_parts(cases, |case| &case.candidates[..split(case)])?;
+        self.run_parts(cases, |case| if self.has_failed(case) { &[] } else { &case.candidates[split(case)..] })
+    }
+
+    fn run_parts<'c>(
+        &self,
+        cases: &[&'c Case],
+        part: impl Fn(&'c Case) -> &'c [Candidate] + Sync,
+    ) -> Result<(), Failure> {
         let next = AtomicUsize::new(0);
         let failure = Mutex::new(None);
         let work = || {
             while failure.lock().is_none() {
                 let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                if let Err(error) = self.try_case(case) {
+                if let Err(error) = self.try_candidates(part(case)) {
                     failure.lock().get_or_insert(error);
                 }
             }
@@ -116,20 +165,25 @@ impl<'a> Hunt<'a> {
         failure.into_inner().map_or(Ok(()), Err)
     }
 
+    fn has_failed(&self, case: &Case) -> bool {
+        let state = self.state.lock();
+        let tried = case.candidates.iter().filter_map(|candidate| state.tried.get(&candidate.digest));
+        tried.into_iter().any(|tried| tried.judgement.verdict.is_failure())
+    }
+
     /// What was done.
     pub fn finish(self) -> State {
         self.state.into_inner()
     }
 
-    /// Tries the schedules of a finding until the program fails with one every time.
-    fn try_case(&self, case: &Case) -> Result<(), Failure> {
-        for candidate in &case.candidates {
-            let digest = digest(&candidate.schedule);
-            let known = self.state.lock().tried.get(&candidate.number).cloned();
-            let tried = match known.filter(|tried| tried.digest == digest) {
+    /// Tries schedules of a finding until the program fails with one every time.
+    fn try_candidates(&self, candidates: &[Candidate]) -> Result<(), Failure> {
+        for candidate in candidates {
+            let known = self.state.lock().tried.get(&candidate.digest).cloned();
+            let tried = match known.filter(|tried| !tried.is_unfinished) {
                 Some(tried) => tried,
                 None if !self.may_run() => return Ok(()),
-                None => self.try_candidate(candidate, digest)?,
+                None => self.try_candidate(candidate)?,
             };
             if tried.judgement.verdict.is_failure() && tried.alike == tried.runs {
                 break;
@@ -149,16 +203,18 @@ impl<'a> Hunt<'a> {
     }
 
     /// Runs a schedule for which a run was taken.
-    fn try_candidate(&self, candidate: &Candidate, digest: u64) -> Result<Tried, Failure> {
-        let Candidate { number, schedule, was_observed } = candidate;
-        let judged = self.judge(schedule, *was_observed)?;
-        let mut proof = Proof { schedule: schedule.clone(), judged, runs: 1, alike: 1 };
+    fn try_candidate(&self, candidate: &Candidate) -> Result<Tried, Failure> {
+        let &Candidate { number, digest, ref schedule } = candidate;
+        let judged = self.judge(schedule)?;
+        let mut proof = Proof::new(schedule, judged, 1, 1);
+        let mut controls = Vec::new();
         if proof.judged.judgement.verdict.is_failure() {
-            proof = self.repeated(proof, candidate)?;
+            proof = self.looked_at(proof, number, &mut controls)?;
         }
-        self.keep(*number, &proof.schedule)?;
-        let Proof { schedule, judged: Judged { judgement, .. }, runs, alike } = proof;
-        let tried = Tried { number: *number, digest, judgement, switches: schedule.switches() as u64, runs, alike };
+        self.keep(number, &proof.schedule)?;
+        let Proof { schedule, judged: Judged { judgement, .. }, runs, alike, is_unfinished } = proof;
+        let switches = schedule.switches() as u64;
+        let tried = Tried { number, digest, judgement, switches, runs, alike, controls, is_unfinished };
         self.state.lock().add(tried.clone())?;
         self.show("");
         Ok(tried)
@@ -172,20 +228,77 @@ impl<'a> Hunt<'a> {
         });
     }
 
-    fn judge(&self, schedule: &Schedule, was_observed: bool) -> Result<Judged, Failure> {
+    fn judge(&self, schedule: &Schedule) -> Result<Judged, Failure> {
         let (ended, journal) = self.stage.steer(schedule, self.steering)?;
         let looks = Looks::from(&ended);
-        let judgement = verdict::judge(schedule, &journal, &looks, &self.baseline.lock(), was_observed);
+        let judgement = verdict::judge(schedule, &journal, &looks, &self.baseline.lock());
         Ok(Judged { judgement, looks })
     }
 
-    /// What is left of a failure once it was looked at more closely.
-    fn repeated(&self, once: Proof, candidate: &Candidate) -> Result<Proof, Failure> {
-        let shorter = self.shortened(&once, candidate.number)?;
+    /// What is left of a failure once it was looked at more closely. Adds the runs that it was compared with.
+    fn looked_at(&self, once: Proof, number: usize, controls: &mut Vec<Looks>) -> Result<Proof, Failure> {
+        let failure = once.judged.judgement.detail.clone();
+        if self.budget.deadline.is_over() {
+            let told = format!("except that, in the only run, {failure}; nobody looked whether it does so by itself");
+            return Ok(once.without_failure(told).unfinished("the time was over"));
+        }
+        let ordinary = || format!("except as it sometimes does in ordinary runs too: {failure}");
+        let held = || {
+            format!(
+                "except as it does too if its threads wait, and the culprit comes after the block or before it: {failure}"
+            )
+        };
+        if self.compare(&once.judged.looks, ORDINARY_AT_ONCE)? == Compared::Ordinary {
+            return Ok(once.without_failure(ordinary()));
+        }
+        *controls = self.controls(&once.schedule, 1)?;
+        if self.is_of_controls(&once.judged.looks, controls) {
+            return Ok(once.without_failure(held()));
+        }
+        let best = self.repeated(&once, number)?;
+        match (best.alike, self.over()) {
+            (0, _) if best.runs == AGAIN => {
+                Ok(once.without_failure(format!("except in one run, and not again in {AGAIN}: {failure}")))
+            }
+            (alike, Some(why)) if best.runs < AGAIN => Ok(if alike == 0 { once } else { best }.unfinished(why)),
+            (AGAIN, _) => {
+                let seen = self.compare(&best.judged.looks, ORDINARY_AFTER)?;
+                let runs = if seen == Compared::Rare { ORDINARY_OF_SOME } else { 0 };
+                let is_ordinary = self.compare(&best.judged.looks, runs)? == Compared::Ordinary;
+                Ok(if is_ordinary { once.without_failure(ordinary()) } else { self.with_rate(best) })
+            }
+            (alike, _) => {
+                if self.compare(&best.judged.looks, ORDINARY_OF_SOME)? != Compared::New {
+                    return Ok(once.without_failure(ordinary()));
+                }
+                *controls = self.controls(&best.schedule, AGAIN)?;
+                if self.is_of_controls(&best.judged.looks, controls) {
+                    return Ok(once.without_failure(held()));
+                }
+                let told = || format!("except in {alike} of {AGAIN} runs, too few to know why: {failure}");
+                Ok(if alike < FEWEST_OF_SOME { once.without_failure(told()) } else { best })
+            }
+        }
+    }
+
+    /// The same, with what is known of ordinary runs by now.
+    fn with_rate(&self, mut proof: Proof) -> Proof {
+        let Judged { judgement, looks } = &mut proof.judged;
+        let baseline = self.baseline.lock();
+        if let Some(failure) = baseline.possible_failure_of(looks).filter(|_| judgement.verdict == Verdict::Failing)
+            && baseline.failure_of(looks).is_none()
+        {
+            judgement.detail = format!("{failure}{}", baseline.told_of_ordinary(looks.exit));
+        }
+        proof
+    }
+
+    /// The failure with fewer switches, if it comes as often then, and how often that is.
+    fn repeated(&self, once: &Proof, number: usize) -> Result<Proof, Failure> {
+        let shorter = self.shortened(once, number)?;
         let mut best = Proof { runs: 0, alike: 0, ..once.clone() };
-        // The shorter one is better, if it works as well.
-        for schedule in [shorter, once.schedule.clone()] {
-            let proof = self.again(&schedule, &once.judged, candidate.number)?;
+        for schedule in [&shorter, &once.schedule] {
+            let proof = self.again(schedule, &once.judged, number)?;
             if best.runs == 0 || proof.alike > best.alike {
                 best = proof;
             }
@@ -193,39 +306,61 @@ impl<'a> Hunt<'a> {
                 break;
             }
         }
-        let over = self.over();
-        let failure = &once.judged.judgement.detail;
-        let not_failing = |detail: String| {
-            let verdict = if candidate.was_observed { Verdict::AlreadyObserved } else { Verdict::Confirmed };
-            let judgement = Judgement { verdict, detail };
-            Proof { judged: Judged { judgement, ..once.judged.clone() }, ..once.clone() }
-        };
-        match (best.alike, over) {
-            (AGAIN, _) => Ok(best),
-            (0, _) if best.runs == AGAIN => {
-                Ok(not_failing(format!("except in one run, and not again in {AGAIN}: {failure}")))
-            }
-            (alike, Some(why)) => {
-                let mut best = if alike == 0 { once } else { best };
-                let detail = &mut best.judged.judgement.detail;
-                *detail = format!("{detail}; it was not run more often, since {why}");
-                Ok(best)
-            }
-            (_, None) if self.is_ordinary(&best.judged.looks)? => {
-                Ok(not_failing(format!("except as it sometimes does in ordinary runs too: {failure}")))
-            }
-            (_, None) => Ok(best),
-        }
+        Ok(best)
     }
 
     /// Whether the program ends so by itself too, if it is only run often enough. What is learned of it is kept.
-    fn is_ordinary(&self, looks: &Looks) -> Result<bool, Failure> {
-        self.show("; ordinary runs");
-        let (more, _) = self.stage.baseline(MORE_ORDINARY, false, &self.steering.pin)?;
+    fn compare(&self, looks: &Looks, runs: u32) -> Result<Compared, Failure> {
+        if runs > 0 {
+            self.show("; ordinary runs");
+        }
+        let (more, _) = self.stage.baseline(runs, false, &self.steering.pin, &self.budget.deadline)?;
         let mut baseline = self.baseline.lock();
         baseline.runs.extend(more.runs);
         self.state.lock().widen_baseline(&baseline)?;
-        Ok(baseline.failure_of(looks).is_none())
+        Ok(match (baseline.failure_of(looks), baseline.possible_failure_of(looks)) {
+            (Some(_), _) => Compared::New,
+            (None, Some(_)) => Compared::Rare,
+            (None, None) => Compared::Ordinary,
+        })
+    }
+
+    /// Whether one of these runs failed so too.
+    fn is_of_controls(&self, looks: &Looks, controls: &[Looks]) -> bool {
+        let mut baseline = self.baseline.lock().clone();
+        baseline.controls.extend(controls.iter().cloned());
+        baseline.possible_failure_of(looks).is_none()
+    }
+
+    /// How the program runs when its threads are held without the violation, as far as it can be held so, each way so often. These runs are
+    /// not taken from the budget: without them nobody knows what the failure is.
+    fn controls(&self, schedule: &Schedule, times: u64) -> Result<Vec<Looks>, Failure> {
+        let mut all = Vec::new();
+        for Control { whole, part } in controls(schedule) {
+            for schedule in whole.iter().chain([&part]) {
+                let followed = self.held(schedule, times)?;
+                if !followed.is_empty() {
+                    all.extend(followed);
+                    break;
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Runs that took all turns of a schedule: none if the first one did not.
+    fn held(&self, schedule: &Schedule, times: u64) -> Result<Vec<Looks>, Failure> {
+        let mut followed = Vec::new();
+        for _ in 0..times {
+            self.show("; comparing");
+            let (ended, journal) = self.stage.steer(schedule, self.steering)?;
+            if verdict::is_followed(&journal) {
+                followed.push(Looks::from(&ended));
+            } else if followed.is_empty() {
+                break;
+            }
+        }
+        Ok(followed)
     }
 
     /// The same failure with fewer switches.
@@ -240,8 +375,8 @@ impl<'a> Hunt<'a> {
                 return false;
             }
             self.show(&format!("; shortening {number}"));
-            match self.judge(candidate, false) {
-                Ok(judged) => judged.judgement.verdict.is_failure(),
+            match self.judge(candidate) {
+                Ok(judged) => judged.judgement.verdict.fails_as_much_as(judgement.verdict),
                 Err(failure) => {
                     failed = Some(failure);
                     false
@@ -253,12 +388,12 @@ impl<'a> Hunt<'a> {
 
     /// How often the program fails with it, and how, as far as the budget goes.
     fn again(&self, schedule: &Schedule, once: &Judged, number: usize) -> Result<Proof, Failure> {
-        let mut proof = Proof { schedule: schedule.clone(), judged: once.clone(), runs: 0, alike: 0 };
+        let mut proof = Proof::new(schedule, once.clone(), 0, 0);
         while proof.runs < AGAIN && self.may_run() {
             self.show(&format!("; repeating {number}, {} of {AGAIN}", proof.runs + 1));
             proof.runs += 1;
-            let judged = self.judge(schedule, false)?;
-            if judged.judgement.verdict.is_failure() {
+            let judged = self.judge(schedule)?;
+            if judged.judgement.verdict.fails_as_much_as(once.judgement.verdict) {
                 proof.alike += 1;
                 if proof.alike == 1 {
                     proof.judged = judged;
@@ -272,10 +407,4 @@ impl<'a> Hunt<'a> {
         let path = file(self.directory, number);
         fs::write(&path, schedule.to_string()).map_err(|error| cannot("write", &path, &error))
     }
-}
-
-fn digest(schedule: &Schedule) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(schedule.to_string().as_bytes());
-    hasher.finish()
 }

@@ -2,9 +2,9 @@
 
 use crate::cli::exit::Failure;
 use crate::cli::own_directory::cannot;
-use crate::replay::verdict::{Baseline, Judgement, Verdict};
+use crate::replay::verdict::{Baseline, Judgement, Looks, Verdict};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
@@ -41,8 +41,9 @@ impl std::str::FromStr for Shard {
 /// What came of one schedule.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Tried {
+    /// Of its file.
     pub number: usize,
-    /// Of the schedule's text as it was made: the same number is the same schedule only if this is.
+    /// Of the schedule's text as it was made, by which it is known.
     pub digest: u64,
     pub judgement: Judgement,
     /// Of the schedule that is kept.
@@ -50,6 +51,12 @@ pub struct Tried {
     /// Runs of that, and how many ended so.
     pub runs: u64,
     pub alike: u64,
+    /// Runs in which the same threads were held without the violation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub controls: Vec<Looks>,
+    /// Time or runs were over before it was looked at as closely as it should have been.
+    #[serde(default)]
+    pub is_unfinished: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -60,15 +67,20 @@ enum Line {
         shard: Option<Shard>,
         #[serde(default)]
         pin: Vec<String>,
+        #[serde(default)]
+        shape: String,
     },
     Baseline {
         baseline: Baseline,
         longest_ms: u64,
     },
     /// The recording is whole.
-    Recorded,
+    Recorded {
+        #[serde(default)]
+        traces: Vec<String>,
+    },
     Schedules {
-        count: usize,
+        digests: BTreeSet<u64>,
     },
     Tried(Tried),
 }
@@ -107,6 +119,11 @@ impl Totals {
         self.having(|_| true)
     }
 
+    /// Those that nobody ran.
+    pub fn left(&self) -> usize {
+        self.schedules.saturating_sub(self.run())
+    }
+
     /// A line for people.
     pub fn text(&self) -> String {
         let mut text = format!(
@@ -122,7 +139,7 @@ impl Totals {
                 let _ = write!(text, ", {count} {}", verdict.name());
             }
         }
-        match self.schedules.saturating_sub(self.run()) {
+        match self.left() {
             0 => text + "\n",
             left => format!("{text}, {left} not run\n"),
         }
@@ -136,10 +153,15 @@ pub struct State {
     pub shard: Option<Shard>,
     /// What is the same in all runs.
     pub pin: Vec<String>,
+    /// The flags by which other schedules would be made, or judged otherwise.
+    pub shape: String,
     pub baseline: Option<(Baseline, u64)>,
-    pub is_recorded: bool,
-    schedules: Option<usize>,
-    pub tried: BTreeMap<usize, Tried>,
+    /// The names of the recording's traces, once it is whole: what is numbered is the same only if these are.
+    pub recording: Option<Vec<String>>,
+    /// The digests of all that are to be tried.
+    schedules: Option<BTreeSet<u64>>,
+    /// By their digests.
+    pub tried: BTreeMap<u64, Tried>,
 }
 
 impl State {
@@ -149,18 +171,25 @@ impl State {
             program: String::new(),
             shard: None,
             pin: Vec::new(),
+            shape: String::new(),
             baseline: None,
-            is_recorded: false,
+            recording: None,
             schedules: None,
             tried: BTreeMap::new(),
         }
     }
 
     /// A hunt that begins.
-    pub fn begin(directory: &Path, program: &str, shard: Option<Shard>, pin: &[String]) -> Result<State, Failure> {
-        let path = directory.join(NAME);
-        let state = State { program: program.to_owned(), shard, pin: pin.to_owned(), ..State::empty(path) };
-        state.write(&Line::Hunt { program: program.to_owned(), shard, pin: pin.to_owned() })?;
+    pub fn begin(
+        directory: &Path,
+        program: String,
+        shard: Option<Shard>,
+        pin: &[String],
+        shape: String,
+    ) -> Result<State, Failure> {
+        let state = State { program, shard, pin: pin.to_owned(), shape, ..State::empty(directory.join(NAME)) };
+        let State { program, pin, shape, .. } = &state;
+        state.write(&Line::Hunt { program: program.clone(), shard, pin: pin.clone(), shape: shape.clone() })?;
         Ok(state)
     }
 
@@ -178,11 +207,13 @@ impl State {
         // The last line may be half of one.
         for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
             match line {
-                Line::Hunt { program, shard, pin } => (state.program, state.shard, state.pin) = (program, shard, pin),
+                Line::Hunt { program, shard, pin, shape } => {
+                    state = State { program, shard, pin, shape, ..state };
+                }
                 Line::Baseline { baseline, longest_ms } => state.baseline = Some((baseline, longest_ms)),
-                Line::Recorded => state.is_recorded = true,
-                Line::Schedules { count } => state.schedules = Some(count),
-                Line::Tried(tried) => drop(state.tried.insert(tried.number, tried)),
+                Line::Recorded { traces } => state.recording = Some(traces),
+                Line::Schedules { digests } => state.schedules = Some(digests),
+                Line::Tried(tried) => drop(state.tried.insert(tried.digest, tried)),
             }
         }
         Ok(state)
@@ -200,29 +231,60 @@ impl State {
         self.add_baseline(baseline.clone(), longest_ms)
     }
 
-    pub fn add_recording(&mut self) -> Result<(), Failure> {
-        self.is_recorded = true;
-        self.write(&Line::Recorded)
+    pub fn add_recording(&mut self, traces: Vec<String>) -> Result<(), Failure> {
+        self.write(&Line::Recorded { traces: traces.clone() })?;
+        self.recording = Some(traces);
+        Ok(())
     }
 
-    pub fn add_schedules(&mut self, count: usize) -> Result<(), Failure> {
-        self.write(&Line::Schedules { count })?;
-        self.schedules = Some(count);
+    pub fn add_schedules(&mut self, digests: BTreeSet<u64>) -> Result<(), Failure> {
+        self.write(&Line::Schedules { digests: digests.clone() })?;
+        self.schedules = Some(digests);
         Ok(())
     }
 
     pub fn add(&mut self, tried: Tried) -> Result<(), Failure> {
         self.write(&Line::Tried(tried.clone()))?;
-        self.tried.insert(tried.number, tried);
+        self.tried.insert(tried.digest, tried);
         Ok(())
     }
 
+    /// What was tried of the schedules that are to be.
+    fn wanted(&self) -> impl Iterator<Item = &Tried> {
+        let is_wanted = |digest| self.schedules.as_ref().is_none_or(|wanted| wanted.contains(digest));
+        self.tried.values().filter(move |tried| is_wanted(&tried.digest))
+    }
+
     pub fn totals(&self) -> Totals {
-        let mut totals = Totals { schedules: self.schedules.unwrap_or(0), ..Totals::default() };
-        for tried in self.tried.values() {
+        let mut totals = Totals { schedules: self.schedules.as_ref().map_or(0, BTreeSet::len), ..Totals::default() };
+        for tried in self.wanted() {
             totals.of_verdict[tried.judgement.verdict as usize] += 1;
         }
         totals
+    }
+
+    /// Whether there is something to go on with.
+    pub fn is_unfinished(&self) -> bool {
+        self.totals().left() > 0 || self.wanted().any(|tried| tried.is_unfinished)
+    }
+
+    /// A schedule's result, by the number of its file.
+    pub fn of_file(&self, number: usize) -> Option<&Tried> {
+        self.tried.values().find(|tried| tried.number == number)
+    }
+
+    /// The number of each schedule's file, if their digests and the numbers that they would have are these: what was tried keeps its file, and
+    /// no other schedule is written there.
+    pub fn numbers(&self, wanted: impl Iterator<Item = (u64, usize)> + Clone) -> Vec<usize> {
+        let taken: BTreeSet<usize> = self.tried.values().map(|tried| tried.number).collect();
+        let highest = wanted.clone().map(|(_, number)| number).chain(taken.iter().copied()).max().unwrap_or(0);
+        let mut free = highest + 1..;
+        let number = |(digest, number)| match self.tried.get(&digest) {
+            Some(tried) => tried.number,
+            None if taken.contains(&number) => free.next().unwrap_or(number),
+            None => number,
+        };
+        wanted.map(number).collect()
     }
 
     fn write(&self, line: &Line) -> Result<(), Failure> {
@@ -238,29 +300,59 @@ mod tests {
 
     fn tried(number: usize, verdict: Verdict) -> Tried {
         let judgement = Judgement { verdict, detail: "so".into() };
-        Tried { number, digest: 7, judgement, switches: 3, runs: 10, alike: 9 }
+        let digest = 100 + number as u64;
+        Tried { number, digest, judgement, switches: 3, runs: 10, alike: 9, controls: Vec::new(), is_unfinished: false }
+    }
+
+    fn begun(directory: &Path, shard: Option<Shard>) -> State {
+        State::begin(directory, "./app 'a b'".into(), shard, &["time".to_owned()], "--views".into()).unwrap()
     }
 
     #[test]
     fn what_was_done_is_read_again_also_after_half_a_line() {
         let directory = tempfile::tempdir().unwrap();
         let shard = Some(Shard { number: 2, of: 3 });
-        let mut state = State::begin(directory.path(), "./app 'a b'", shard, &["time".to_owned()]).unwrap();
+        let mut state = begun(directory.path(), shard);
         state.add_baseline(Baseline::default(), 12).unwrap();
-        state.add_schedules(5).unwrap();
+        state.add_schedules((101..106).collect()).unwrap();
         state.add(tried(1, Verdict::Confirmed)).unwrap();
         state.add(tried(4, Verdict::Failing)).unwrap();
         let mut file = fs::OpenOptions::new().append(true).open(directory.path().join(NAME)).unwrap();
         file.write_all(b"{\"type\":\"tri").unwrap();
         let again = State::read(directory.path()).unwrap();
         assert_eq!((&*again.program, again.shard, again.tried.len()), ("./app 'a b'", shard, 2));
-        assert_eq!(again.pin, ["time"]);
-        assert_eq!(again.tried[&4], tried(4, Verdict::Failing));
+        assert_eq!((&again.pin[..], &*again.shape), (&["time".to_owned()][..], "--views"));
+        assert_eq!((again.of_file(4), again.of_file(5)), (Some(&tried(4, Verdict::Failing)), None));
         assert_eq!(
             again.totals().text(),
             "avmon: schedules: 5 made (A), 2 reached their violation (N), 1 failing (F), 3 not run\n"
         );
         assert!(State::read(&directory.path().join("none")).is_err_and(|failure| failure.text.contains("no hunt")));
+    }
+
+    #[test]
+    fn what_was_tried_is_known_by_what_it_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut state = begun(directory.path(), None);
+        state.add(tried(1, Verdict::Failing)).unwrap();
+        state.add(tried(2, Verdict::Confirmed)).unwrap();
+        // One that is new comes first, and the first of those that were tried is not made any more.
+        let wanted = [(900, 1), (102, 2), (901, 3)];
+        assert_eq!(state.numbers(wanted.into_iter()), [4, 2, 3]);
+        state.add_schedules(wanted.iter().map(|(digest, _)| *digest).collect()).unwrap();
+        let told = "avmon: schedules: 3 made (A), 1 reached their violation (N), 0 failing (F), 2 not run\n";
+        assert_eq!((state.totals().text(), state.is_unfinished()), (told.to_owned(), true));
+    }
+
+    #[test]
+    fn what_was_cut_short_is_not_finished() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut state = begun(directory.path(), None);
+        state.add_schedules([101].into()).unwrap();
+        state.add(Tried { is_unfinished: true, ..tried(1, Verdict::Failing) }).unwrap();
+        assert!(state.is_unfinished());
+        state.add(tried(1, Verdict::Failing)).unwrap();
+        assert!(!state.is_unfinished());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is looked for in a trace, and how much that may cost.
 
+use super::dependencies::ViewFlags;
 use super::selection::SelectionFlags;
 use crate::cli::exit::Failure;
 use crate::cli::figures::{counted, grouped};
@@ -10,6 +11,7 @@ use crate::options::Options;
 use crate::predict::analyse::{self, Report, Watch};
 use crate::predict::history::{self, Builder, History, Survey};
 use crate::predict::search::Budget;
+use crate::predict::views::Bounds;
 use crate::replay::run;
 use crate::report::finding::Analysis;
 use crate::report::symbols::Symbols;
@@ -21,6 +23,9 @@ use std::time::{Duration, Instant};
 /// Bytes that a step of a history takes, with all that belongs to it.
 const STEP: u64 = 48;
 
+/// What is looked for if nothing else is said.
+const DEFAULT: &str = "windows,cut_points,crossings";
+
 /// What is looked for, and how much that may cost.
 #[derive(clap::Args, Debug)]
 pub struct Effort {
@@ -30,10 +35,13 @@ pub struct Effort {
         long,
         value_delimiter = ',',
         value_name = "LIST",
-        value_parser = clap::builder::PossibleValuesParser::new(Analysis::NAMES),
-        default_value = "windows,cut_points,crossings"
+        value_parser = clap::builder::PossibleValuesParser::new(Analysis::of_traces().map(Analysis::name)),
+        default_value = DEFAULT
     )]
     analyses: Vec<String>,
+
+    #[command(flatten)]
+    views: ViewFlags,
 
     #[command(flatten)]
     selection: SelectionFlags,
@@ -57,10 +65,11 @@ pub struct Effort {
 
 impl Effort {
     /// All that findings come from, whatever it costs, with what schedules are made from.
-    pub fn for_schedules() -> Effort {
-        let analyses = Analysis::ALL.iter().filter(|analysis| **analysis != Analysis::Nondeterminism);
+    pub fn for_schedules(views: ViewFlags) -> Effort {
+        let analyses = DEFAULT.split(',');
         Effort {
-            analyses: analyses.map(|analysis| analysis.name().to_owned()).collect(),
+            analyses: analyses.map(str::to_owned).collect(),
+            views,
             selection: SelectionFlags::default(),
             time: None,
             memory: None,
@@ -70,7 +79,7 @@ impl Effort {
     }
 
     pub fn wants(&self, analysis: Analysis) -> bool {
-        self.analyses.iter().any(|name| name == analysis.name())
+        self.views.want(analysis) || self.analyses.iter().any(|name| name == analysis.name())
     }
 
     pub fn jobs(&self) -> usize {
@@ -107,17 +116,24 @@ impl Effort {
         (builder.finish(), merged)
     }
 
+    /// Predicts, by the program's code where that is known.
     pub fn analyse(
         &self,
-        history: &History,
+        trace: &Trace,
+        history: &mut History,
         options: &Options,
         names: &mut Names,
         watch: &Deadline,
         progress: Progress,
     ) -> Result<Report, Failure> {
+        if self.wants(Analysis::Views) || self.wants(Analysis::StaleValues) {
+            history.code = self.views.code(trace, history, names)?;
+        }
         let config = analyse::Config {
             cut_points: self.wants(Analysis::CutPoints),
             crossings: self.wants(Analysis::Crossings),
+            views: self.wants(Analysis::Views).then_some(Bounds::NEAR),
+            stale_values: self.wants(Analysis::StaleValues).then_some(Bounds::NEAR),
             paper: options.paper,
             budget: Budget::in_run_of(history.steps.len()),
             jobs: self.jobs(),
@@ -169,6 +185,16 @@ pub fn warn_of_report(report: &Report) {
             ),
         );
     }
+    if report.forgotten > 0 {
+        let forgotten = counted(report.forgotten, "block").replace("block", "earlier block");
+        let lie = if report.forgotten == 1 { "lies" } else { "lie" };
+        tell(
+            "warning",
+            &format!(
+                "{forgotten} {lie} further back than views and stale values look: what goes from there to later ones is not seen"
+            ),
+        );
+    }
 }
 
 /// When the work is to stop: at that time, or when the user wants it.
@@ -177,6 +203,12 @@ pub struct Deadline(Option<Instant>);
 impl Deadline {
     pub fn after(time: Option<Duration>) -> Deadline {
         Deadline(time.and_then(|time| Instant::now().checked_add(time)))
+    }
+
+    /// The one in the middle between now and this.
+    pub fn half(&self) -> Deadline {
+        let now = Instant::now();
+        Deadline(self.0.map(|end| now + end.saturating_duration_since(now) / 2))
     }
 
     pub fn is_over(&self) -> bool {

@@ -3,13 +3,16 @@
 use crate::cli::figures::counted;
 use crate::cli::names::Names;
 use crate::predict::analyse::Filtered;
+use crate::predict::filter::Reason;
 use crate::predict::history::{At, History, Op};
 use std::fmt::Write as _;
 
 pub fn text(filtered: &[Filtered], history: &History, names: &mut Names) -> String {
     let end = if filtered.is_empty() { '.' } else { ':' };
-    let mut text =
-        format!("{} ruled out by what is read on the way{end}\n", counted(filtered.len() as u64, "candidate"));
+    let by_code = filtered.iter().any(|filtered| filtered.reason == Reason::Independent);
+    let or_code = if by_code { ", or by the program's code" } else { "" };
+    let candidates = counted(filtered.len() as u64, "candidate");
+    let mut text = format!("{candidates} ruled out by what is read on the way{or_code}{end}\n");
     for Filtered { steps, reason, .. } in filtered {
         let mut all = steps.all().to_vec();
         all.dedup();

@@ -16,7 +16,7 @@ const GDB: &str = "gdb";
 /// What the library calls when the violating order is reached.
 const STOP: &str = "avmon_violation";
 
-/// Nobody is late while a person looks.
+/// Nobody is late before the debugger stops: see `runtime::steering`.
 const NO_TIMEOUT: u32 = u32::MAX;
 
 /// Shows the program's own frames of all threads, where the debugger has Python.

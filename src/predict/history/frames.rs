@@ -91,6 +91,35 @@ impl Frames {
         None
     }
 
+    /// The innermost function around an invocation, itself included, and an address inside of it.
+    #[must_use]
+    pub fn function(&self, mut frame: u32) -> Option<(u32, u64)> {
+        while frame != NONE {
+            let it = &self.0[frame as usize];
+            if let Some(Transaction::Function { inside, .. }) = it.transaction {
+                return Some((frame, inside));
+            }
+            frame = it.parent;
+        }
+        None
+    }
+
+    /// All invocations.
+    pub fn all(&self) -> impl Iterator<Item = &Frame> {
+        self.0.iter()
+    }
+
+    /// Whether an invocation is all that a thread does.
+    #[must_use]
+    pub fn is_base(&self, frame: u32) -> bool {
+        let it = &self.0[frame as usize];
+        match it.transaction {
+            None => true,
+            Some(Transaction::Block { .. } | Transaction::Section { .. }) => false,
+            Some(Transaction::Function { .. }) => self.0[it.parent as usize].transaction.is_none(),
+        }
+    }
+
     fn add(&mut self, transaction: Option<Transaction>, parent: u32) -> u32 {
         let depth = if parent == NONE { 0 } else { self.0[parent as usize].depth + 1 };
         self.0.push(Frame { transaction, parent, depth });

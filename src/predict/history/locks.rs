@@ -53,6 +53,15 @@ impl Holds {
         number
     }
 
+    /// Whether what is done under such locks may have to do with each other: somebody holds one of the one and one of the other together, or one side
+    /// has none.
+    #[must_use]
+    pub fn are_related(&self, one: u32, other: u32) -> bool {
+        let [one, other] = [one, other].map(|hold| self.of(hold));
+        let holds = |held: &[Hold], of: &[Hold]| of.iter().any(|it| held.iter().any(|own| own.lock == it.lock));
+        one.is_empty() || other.is_empty() || self.all.iter().any(|held| holds(held, one) && holds(held, other))
+    }
+
     /// Whether two threads can be at two such points at the same time, as far as their locks tell: they hold no lock together unless both for
     /// reading, and it is not so that each of them, after a lock of its own, took one that the other still holds.
     #[must_use]
@@ -159,6 +168,16 @@ mod tests {
             let found = [holds.are_compatible(a, b), holds.are_compatible(b, a)];
             assert_eq!(found, [expected; 2], "{one:?} and {other:?}");
         }
+    }
+
+    #[test]
+    fn locks_are_related_if_somebody_holds_them_together() {
+        let mut holds = Holds::default();
+        let [m, n, k, none] = ["+m", "+n", "+k", ""].map(|story| hold(&mut holds, story));
+        hold(&mut holds, "+m ~n");
+        assert!(holds.are_related(m, m) && holds.are_related(m, n) && holds.are_related(n, m));
+        assert!(!holds.are_related(m, k) && !holds.are_related(k, n));
+        assert!(holds.are_related(none, k) && holds.are_related(k, none));
     }
 
     #[test]

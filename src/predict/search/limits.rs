@@ -1,10 +1,13 @@
 //! How far each thread has to go for a goal, and how far it may.
 
 use super::super::history::{At, History, Holds, NONE, Op};
+use super::must::Must;
 use super::{Goal, is_before};
 
 /// Steps that a thread may go on to give its locks back.
 const MOST_EXTRA: usize = 4096;
+/// Reads of a thread about which the code is asked, at each step after them. Of more it is not asked: they have to see what they saw.
+const MOST_ASKED: usize = 64;
 
 /// Bounds of the threads' steps, by lane. They are places in the lane: the first step that is *not* meant.
 pub struct Limits {
@@ -13,31 +16,47 @@ pub struct Limits {
     pub need: Vec<usize>,
     /// What may happen: a thread may have to go on until it has given its locks back.
     pub limit: Vec<usize>,
+    /// What must come before what.
+    pub must: Must,
     /// A thread would have to go on for longer than it may.
     pub is_cut: bool,
 }
 
+/// Why there is no order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Contradiction {
+    /// Whatever comes before.
+    Always,
+    /// If what comes before happens as in the run.
+    Here,
+}
+
 impl Limits {
-    /// None if the goal contradicts what must come before its steps.
-    pub fn new(history: &History, goal: &Goal, from: At) -> Option<Limits> {
+    pub fn new(history: &History, goal: &Goal, from: At) -> Result<Limits, Contradiction> {
         let begin: Vec<usize> = history.lanes.iter().map(|lane| lane.partition_point(|&step| step < from)).collect();
         for &(first, second) in &goal.order {
             // What must come before came before in the run.
             if second < first
                 && Closure::of(history, goal, from, &begin, &[first], Some(second)).contains(history, second)
             {
-                return None;
+                return Err(Contradiction::Always);
             }
         }
         let steps: Vec<At> = goal.steps().collect();
         let closure = Closure::of(history, goal, from, &begin, &steps, None);
         if goal.without.is_some_and(|step| closure.contains(history, step)) {
-            return None;
+            return Err(Contradiction::Always);
         }
-        let need = closure.need;
-        let mut limits = Limits { limit: need.clone(), begin, need, is_cut: false };
+        let Closure { need, pinned, .. } = closure;
+        let must = |is_fixed| Must::new(history, goal, (&begin, &need), &pinned, is_fixed);
+        let is_always = from == 0;
+        let Some(must) = must(true) else {
+            let contradicts = is_always || must(false).is_none();
+            return Err(if contradicts { Contradiction::Always } else { Contradiction::Here });
+        };
+        let mut limits = Limits { limit: need.clone(), begin, need, must, is_cut: false };
         limits.extend(history, goal, from);
-        Some(limits)
+        Ok(limits)
     }
 
     /// Lets every thread go on until it holds no lock, and whoever is needed for that.
@@ -83,7 +102,7 @@ fn most(history: &History, goal: &Goal, lane: usize) -> usize {
     without.map_or(history.lanes[lane].len(), |step| place(history, step))
 }
 
-fn place(history: &History, at: At) -> usize {
+pub(super) fn place(history: &History, at: At) -> usize {
     history.lanes[history.step(at).lane as usize].partition_point(|&other| other < at)
 }
 
@@ -116,6 +135,8 @@ fn seen_by(history: &History, goal: &Goal, at: At) -> Option<At> {
 struct Closure<'a> {
     begin: &'a [usize],
     need: Vec<usize>,
+    /// Reads that have to see what they saw.
+    pinned: Vec<At>,
 }
 
 /// How far a thread was looked at, and its reads that may still see what they like.
@@ -136,7 +157,7 @@ impl<'a> Closure<'a> {
         asked: Option<At>,
     ) -> Closure<'a> {
         let mut looked: Vec<Looked> = begin.iter().map(|&until| Looked { until, free: Vec::new() }).collect();
-        let mut closure = Closure { need: begin.to_vec(), begin };
+        let mut closure = Closure { need: begin.to_vec(), begin, pinned: Vec::new() };
         let mut work: Vec<At> = steps.to_vec();
         loop {
             while let Some(step) = work.pop() {
@@ -167,14 +188,17 @@ impl<'a> Closure<'a> {
             }
             // Now the reads before it have a successor.
             let is_quiet = here.branches == 0;
+            let is_asked = free.len() <= MOST_ASKED;
             free.retain(|&read| {
-                let stays = is_quiet && goal.frees(history, read);
+                let stays = is_quiet && goal.frees(history, read) || is_asked && !history.is_steered(read, at);
                 if !stays {
+                    self.pinned.extend(is_pinned(history, goal, read).then_some(read));
                     work.extend(must_see(history, goal, read));
                 }
                 stays
             });
             if here.op.compares() {
+                self.pinned.extend(is_pinned(history, goal, at).then_some(at));
                 work.extend(must_see(history, goal, at));
             } else if here.op.reads() {
                 free.push(at);
@@ -210,7 +234,22 @@ impl<'a> Closure<'a> {
     }
 }
 
-/// The write that a read has to see. Where values are known another write may do.
+/// Accesses of a variable that are looked through for another write that would do.
+const MOST_WRITES: usize = 256;
+
+/// Whether a read has to see the very write that it saw. Where values are known, another write may do that left the same one.
+fn is_pinned(history: &History, goal: &Goal, read: At) -> bool {
+    let Some(values) = history.values.get(&read) else { return !goal.ignores_reads };
+    let step = history.step(read);
+    let accesses = history.accesses(step.object);
+    let others = || accesses.iter().filter(|&&at| at != step.link && history.step(at).op.writes());
+    let leaves_other = |at: &At| history.values.get(at).is_some_and(|other| other.left != values.seen);
+    let first = history.variables[step.object as usize].first_value;
+    let is_first_other = step.link == NONE || first.is_some_and(|first| first != values.seen);
+    !goal.ignores_reads && accesses.len() <= MOST_WRITES && is_first_other && others().all(leaves_other)
+}
+
+/// The write that a read has to see.
 fn must_see(history: &History, goal: &Goal, read: At) -> Option<At> {
-    seen_by(history, goal, read).filter(|_| !history.values.contains_key(&read))
+    seen_by(history, goal, read).filter(|_| is_pinned(history, goal, read))
 }

@@ -12,10 +12,20 @@ use super::{Goal, is_before};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Astray {
     No,
-    /// It goes on as long as there is no branch.
-    UntilBranch,
+    /// It goes on as long as nothing depends on that: there is no branch, or none that the code says to depend on it.
+    Somewhat,
     /// Nothing is known of what it does next.
     Lost,
+}
+
+/// Whether a thread comes to its next step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Comes {
+    /// It does the same to the same object.
+    Surely,
+    /// No branch leads away from it, but what it is about may come from what the thread saw.
+    Blindly,
+    Not,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -46,6 +56,8 @@ struct Trail {
     lock: Option<(u32, Lock)>,
     written: Option<(u32, Option<Written>)>,
     astray: Astray,
+    /// It saw something else than in the run.
+    is_stray: bool,
     is_wild: bool,
     fingerprint: u64,
 }
@@ -60,6 +72,8 @@ pub struct State<'a> {
     astray: Vec<Astray>,
     /// The locks that a thread held when it first saw something else.
     strayed: Vec<u32>,
+    /// Where each thread saw something else.
+    strays: Vec<Vec<At>>,
     locks: FxHashMap<u32, Lock>,
     /// The last write of a variable since the begin.
     written: FxHashMap<u32, Written>,
@@ -85,6 +99,7 @@ impl<'a> State<'a> {
             next: limits.begin.clone(),
             astray: vec![Astray::No; history.lanes.len()],
             strayed: vec![Holds::NOTHING; history.lanes.len()],
+            strays: vec![Vec::new(); history.lanes.len()],
             locks: FxHashMap::default(),
             written: FxHashMap::default(),
             is_wild: false,
@@ -175,7 +190,8 @@ impl<'a> State<'a> {
     fn allows(&self, lane: usize, at: At) -> Option<Astray> {
         let step = self.history.step(at);
         let astray = self.astray[lane];
-        if astray == Astray::Lost || astray == Astray::UntilBranch && step.branches > 0 {
+        let comes = self.comes(lane, at);
+        if comes == Comes::Not || !self.limits.must.allows((lane, self.next[lane]), &self.next) {
             return None;
         }
         let lock = |lock: u32| self.locks.get(&lock).copied().unwrap_or_default();
@@ -196,7 +212,7 @@ impl<'a> State<'a> {
             return None;
         }
         if !step.op.is_access() {
-            return (astray == Astray::No || self.is_sure(lane, step)).then_some(astray);
+            return (comes == Comes::Surely || self.is_sure(lane, step)).then_some(astray);
         }
         let last = self.written.get(&step.object).copied();
         if last.is_some_and(|last| self.history.step(last.at).op == Op::Free) {
@@ -207,9 +223,35 @@ impl<'a> State<'a> {
         }
         match step.op {
             op if op.compares() => None,
-            _ if self.goal.frees(self.history, at) => Some(Astray::UntilBranch),
+            _ if self.goal.frees(self.history, at) || self.may_stray(lane, at) => Some(Astray::Somewhat),
             _ => self.is_of_goal(at).then_some(Astray::Lost),
         }
+    }
+
+    /// Whether a thread comes to a step, which is its next one.
+    fn comes(&self, lane: usize, at: At) -> Comes {
+        match self.astray[lane] {
+            Astray::No => Comes::Surely,
+            Astray::Lost => Comes::Not,
+            Astray::Somewhat => {
+                let mut strays = self.strays[lane].iter();
+                if strays.clone().all(|&read| !self.history.is_steered(read, at)) {
+                    Comes::Surely
+                } else if self.history.step(at).branches == 0 && strays.all(|&read| self.goal.frees(self.history, read))
+                {
+                    Comes::Blindly
+                } else {
+                    Comes::Not
+                }
+            }
+        }
+    }
+
+    /// Whether a read of any variable may see something else, because by the code its thread does all that it has to nevertheless.
+    fn may_stray(&self, lane: usize, at: At) -> bool {
+        let needed = &self.history.lanes[lane][..self.limits.need[lane]];
+        self.history.code.is_some()
+            && needed.last().is_some_and(|&last| last > at && !self.history.is_steered(at, last))
     }
 
     /// Whether a thread that saw something else does a step nevertheless, on the same object: it gives back what it holds, takes again what
@@ -313,7 +355,12 @@ impl<'a> State<'a> {
         let step = *self.history.step(at);
         let is_wild = self.is_wild;
         let fingerprint = self.fingerprint;
-        let mut trail = Trail { lane, lock: None, written: None, astray: self.astray[lane], is_wild, fingerprint };
+        let is_stray = becomes == Astray::Somewhat
+            && step.op.reads()
+            && !self.sees_the_same(at, &step, self.written.get(&step.object).copied());
+        let is_sure = self.goal.is_about(self.history, step.object) || self.comes(lane, at) == Comes::Surely;
+        let astray = self.astray[lane];
+        let mut trail = Trail { lane, lock: None, written: None, astray, is_stray, is_wild, fingerprint };
         match step.op {
             Op::Acquire | Op::AcquireShared | Op::Release => {
                 let lock = self.locks.entry(step.object).or_default();
@@ -331,7 +378,7 @@ impl<'a> State<'a> {
             }
             op if op.writes() => {
                 let is_same = becomes == Astray::No;
-                self.is_wild |= !is_same && !self.goal.is_about(self.history, step.object);
+                self.is_wild |= !is_same && !is_sure;
                 let write = Written { at, is_same };
                 let was = self.written.insert(step.object, write);
                 trail.written = Some((step.object, was));
@@ -347,6 +394,10 @@ impl<'a> State<'a> {
         if self.astray[lane] == Astray::No && becomes != Astray::No {
             self.strayed[lane] = step.hold;
         }
+        if is_stray {
+            self.strays[lane].push(at);
+            self.fingerprint ^= hash(&(lane, at));
+        }
         self.astray[lane] = becomes;
         self.next[lane] += 1;
         self.order.push(at);
@@ -357,7 +408,12 @@ impl<'a> State<'a> {
     pub fn undo(&mut self, length: usize) {
         while self.order.len() > length {
             self.order.pop();
-            let Some(Trail { lane, lock, written, astray, is_wild, fingerprint }) = self.trail.pop() else { return };
+            let Some(Trail { lane, lock, written, astray, is_stray, is_wild, fingerprint }) = self.trail.pop() else {
+                return;
+            };
+            if is_stray {
+                self.strays[lane].pop();
+            }
             self.next[lane] -= 1;
             self.astray[lane] = astray;
             self.is_wild = is_wild;

@@ -30,7 +30,7 @@ impl Do {
         };
         // The same thing is always done at the same place.
         let place = act as u32 * 10 + object as u32;
-        Stop { act, place: Some(place), object, size: 4, code: u64::from(place) }
+        Stop { act, place: Some(place), object, size: 4, code: u64::from(place), is_private: true }
     }
 }
 
@@ -59,6 +59,8 @@ struct World {
     did: Vec<(usize, Do)>,
     news: Vec<News>,
     stalls: usize,
+    /// How often the clock may be ahead of threads that could move: the machine is busy.
+    too_early: usize,
 }
 
 impl World {
@@ -73,7 +75,12 @@ impl World {
             did: Vec::new(),
             news: Vec::new(),
             stalls: 0,
+            too_early: 0,
         }
+    }
+
+    fn on_a_busy_machine(self) -> World {
+        World { too_early: 2, ..self }
     }
 
     fn can_move(&self, thread: usize) -> bool {
@@ -145,7 +152,7 @@ impl World {
     /// Time passes, and nothing happens in it.
     fn stall(&mut self) {
         self.stalls += 1;
-        self.gate.stalled();
+        self.gate.stalled(true);
         for (thread, doing) in self.doing.iter().enumerate() {
             // A thread that was refused looks for itself now and then.
             if *doing == Doing::Refused {
@@ -246,6 +253,11 @@ fn every_run(world: World, check: &mut impl FnMut(&World)) {
             next.advance(thread);
             open.push(next);
         }
+        if world.too_early > 0 {
+            let mut next = World { too_early: world.too_early - 1, ..world.clone() };
+            next.stall();
+            open.push(next);
+        }
         if able.is_empty() {
             if world.is_done() || world.stalls > 40 {
                 check(&world);
@@ -293,7 +305,22 @@ fn the_gate_is_no_reason_to_stop_in_any_interleaving() {
     ];
     for turns in schedules {
         let gate = Gate::of_schedule(&Schedule { turns, ..Schedule::default() });
-        every_run(World::new(gate, &programs), &mut |world| assert!(world.is_done(), "{world:#?}"));
+        let world = World::new(gate, &programs).on_a_busy_machine();
+        every_run(world, &mut |world| assert!(world.is_done(), "{world:#?}"));
+    }
+}
+
+/// Who was told to go on and did not get to it before it was given up, too.
+#[test]
+fn chance_is_no_reason_to_stop_in_any_interleaving() {
+    let programs = [section(1, 1), section(1, 2), vec![Do::Access(3)]];
+    for seed in 0..4 {
+        let mut gate = Gate::of_chance(Chance::new(seed, 2, 8));
+        for thread in 0..programs.len() {
+            gate.announce(thread as ThreadId);
+        }
+        let world = World::new(gate, &programs).on_a_busy_machine();
+        every_run(world, &mut |world| assert!(world.is_done(), "{world:#?}"));
     }
 }
 
@@ -309,14 +336,73 @@ fn what_cannot_be_done_is_told() {
 }
 
 #[test]
+fn who_has_nothing_to_do_may_help_one_that_is_late() {
+    let step = |place| vec![Step { place, times: 1, role: None }];
+    let (access, other) = (Do::Access(1).stop(), Do::Access(2).stop());
+    let turns = vec![
+        Turn { thread: 1, steps: Vec::new() },
+        Turn { thread: 0, steps: step(access.place.unwrap_or(0)) },
+        Turn { thread: 2, steps: step(other.place.unwrap_or(0)) },
+    ];
+    let mut gate = Gate::of_schedule(&Schedule { turns, ..Schedule::default() });
+    let is_skipped = |gate: &mut Gate| gate.news().any(|news| matches!(news, News::Entry(Entry::Skipped { .. })));
+    assert!(!gate.arrive(1, other), "it would be ahead");
+    assert!(!gate.arrive(2, other));
+    gate.stalled(false);
+    assert!(gate.goes_on(1), "nobody knows what the first one waits for");
+    assert!(!gate.goes_on(2), "its turn is still to come");
+    assert!(!is_skipped(&mut gate));
+    gate.stalled(false);
+    assert!(is_skipped(&mut gate), "it did not help");
+    assert!(gate.goes_on(2));
+}
+
+#[test]
 fn a_deadlock_of_the_program_is_told_as_one() {
     let programs = [vec![Do::Lock(1), Do::Lock(2)], vec![Do::Lock(2), Do::Lock(1)]];
     let gate = Gate::of_schedule(&schedule(&programs, &[0, 1]));
     let world = World::new(gate, &programs).run(|_| 0);
     let deadlocks: Vec<Entry> =
         world.entries().into_iter().filter(|entry| matches!(entry, Entry::Deadlock { .. })).collect();
-    let [Entry::Deadlock { threads }] = &deadlocks[..] else { panic!("{deadlocks:?}") };
+    let [Entry::Deadlock { threads, is_certain: true }] = &deadlocks[..] else { panic!("{deadlocks:?}") };
     assert_eq!(threads.iter().map(|it| (it.thread, it.object)).collect::<Vec<_>>(), [(0, 2), (1, 1)]);
+}
+
+/// What is told of deadlocks, in short.
+fn deadlocks(gate: &mut Gate) -> Vec<Option<bool>> {
+    let told = gate.news().filter_map(|news| match news {
+        News::Deadlock { is_certain, .. } => Some(Some(is_certain)),
+        News::Entry(Entry::Resumed) => Some(None),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[test]
+fn a_deadlock_is_certain_only_if_nobody_else_could_end_it() {
+    let wait = Stop { place: None, ..Do::Lock(1).stop() };
+    let at_gate = |stop: Stop, is_closed: bool| {
+        let mut gate = Gate::of_schedule(&Schedule::default());
+        gate.blocked(0, stop);
+        gate.stalled(is_closed);
+        let told = deadlocks(&mut gate);
+        (gate, told)
+    };
+    assert_eq!(at_gate(wait, true).1, [Some(true)]);
+    assert_eq!(at_gate(Stop { is_private: false, ..wait }, true).1, [Some(false)]);
+    let (mut gate, told) = at_gate(wait, false);
+    assert_eq!(told, [Some(false)]);
+    gate.stalled(false);
+    assert_eq!(deadlocks(&mut gate), [], "it is known");
+    gate.goes_outside(0, Some(wait));
+    gate.stalled(false);
+    assert_eq!(deadlocks(&mut gate), [], "it is still the same");
+    gate.returned(0);
+    gate.stalled(true);
+    assert_eq!(deadlocks(&mut gate), [None], "it was none");
+    gate.goes_outside(0, None);
+    gate.stalled(true);
+    assert_eq!(deadlocks(&mut gate), [], "the kernel may do anything");
 }
 
 #[test]

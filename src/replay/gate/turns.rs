@@ -153,7 +153,7 @@ impl Turns {
         self.figures.steps += 1;
         if let Some(role) = step.role {
             self.played += 1;
-            self.is_second_played |= role == Role::Second;
+            self.is_second_played |= role.is_second();
             news.push(News::Entry(Entry::Role { role, thread, object: stop.object, size: stop.size, turn }));
         }
         self.advance(news)
@@ -167,7 +167,7 @@ impl Turns {
         }
     }
 
-    /// The thread whose turn it is cannot go on, or does not come: its turn is given up.
+    /// The thread whose turn it is cannot go on, or does not come: its turn is given up, unless others may help it.
     pub fn stalled(&mut self, standing: impl Fn(ThreadId) -> Option<Standing>, news: &mut Vec<News>) {
         let Some(&Turn { thread, .. }) = self.all.get(self.current).filter(|_| !self.is_over) else { return };
         let why = match standing(thread) {
@@ -175,8 +175,21 @@ impl Turns {
             Some(Standing::Blocked(_) | Standing::Asleep(_)) => Why::Blocked,
             Some(Standing::Running | Standing::Waiting | Standing::Outside) => Why::Late,
         };
+        // Who is blocked waits for something that the gate knows.
+        if why != Why::Blocked && self.let_bystanders_go(&standing) {
+            return;
+        }
         self.skip(why, news);
         self.advance(news);
+    }
+
+    /// Who has done its part, or has none, is held so as not to be ahead. But it may be the one for whom the thread whose turn it is waits where the gate does
+    /// not see it: a client for whom a server waits. True if there is such a one.
+    fn let_bystanders_go(&mut self, standing: &impl Fn(ThreadId) -> Option<Standing>) -> bool {
+        let is_held = |thread: ThreadId| matches!(standing(thread), Some(Standing::Waiting));
+        let through = self.sequences.iter_mut().filter(|(_, it)| !it.is_lost && it.next >= it.steps.len());
+        let held = through.filter(|(thread, _)| is_held(**thread)).map(|(_, sequence)| sequence.is_lost = true);
+        held.count() > 0
     }
 
     /// In which turn the thread does its next step; a very late one if it has none.

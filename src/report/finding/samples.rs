@@ -112,6 +112,36 @@ pub fn pair() -> Finding {
     }
 }
 
+/// What [`pair`] says, as two critical sections that split a view.
+pub fn view() -> Finding {
+    let pair = pair();
+    Finding {
+        pattern: Some(Pattern::View),
+        found_by: vec![Analysis::Views],
+        view: [&pair.variables[..], &[global("count", "0x6008")]].concat(),
+        ..pair
+    }
+}
+
+/// `append` writes to `list` what it made of `length`, which `update` writes: found in the source.
+pub fn stale() -> Finding {
+    let source =
+        |function, file, line| Frame { module: String::new(), offset: 0, ..frame(function, file, line, "", 0) };
+    let at = |action, thread, file, line| operation(action, thread, vec![source("append", file, line)]);
+    let link = |what: &str, line| Link { what: what.into(), at: source("append", "a.c", line) };
+    Finding {
+        rung: Rung::Suspected,
+        pattern: Some(Pattern::StaleValue),
+        found_by: vec![Analysis::Lint],
+        first: at(Action::Read, 1, "a.c", 13),
+        culprit: at(Action::Write, 2, "b.c", 41),
+        second: at(Action::Write, 1, "a.c", 20),
+        variables: vec![global("length", ""), global("list", "")],
+        dependency: Some(Dependency::proven(vec![link("'length' is read", 13), link("'list' is written", 20)])),
+        ..append()
+    }
+}
+
 /// `append` in a program, split by `update` of a library.
 pub fn append() -> Finding {
     let acquire = |thread, stack: Vec<Frame>, held: &[&str]| Operation {
@@ -142,10 +172,27 @@ pub fn append() -> Finding {
         second: acquire(1, vec![frame("append", "a.c", 19, "/opt/prog", 0x1240), worker()], &[]),
         lock: Some(lock()),
         variables: vec![],
+        view: vec![],
+        view_more: None,
+        dependency: None,
         diagram: vec![],
         because: None,
         trial: None,
         threads: vec![thread(1, "", 60), thread(2, "updater", 61)],
         suppression: "atomicity_top:append".into(),
+    }
+}
+
+/// What came of a finding in the real program.
+pub fn failing_trial() -> Trial {
+    Trial {
+        verdict: Verdict::Failing,
+        detail: "it ended with exit code 3".into(),
+        schedule: "avmon.confirm/4.schedule".into(),
+        flags: "--pin time ".into(),
+        program: "./app -x".into(),
+        switches: 3,
+        runs: 10,
+        alike: 9,
     }
 }

@@ -54,12 +54,19 @@ pub enum Strength {
     Loop,
     Base,
     Unrelated,
+    Assumed,
 }
 
 impl Strength {
-    pub const ALL: &'static [Strength] =
-        &[Strength::Strong, Strength::Conditional, Strength::Loop, Strength::Base, Strength::Unrelated];
-    pub const NAMES: &'static [&'static str] = &["strong", "conditional", "loop", "base", "unrelated"];
+    pub const ALL: &'static [Strength] = &[
+        Strength::Strong,
+        Strength::Conditional,
+        Strength::Loop,
+        Strength::Base,
+        Strength::Unrelated,
+        Strength::Assumed,
+    ];
+    pub const NAMES: &'static [&'static str] = &["strong", "conditional", "loop", "base", "unrelated", "assumed"];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -75,16 +82,18 @@ impl Strength {
             Strength::Loop => "two turns of a loop, which are seldom meant to be atomic together",
             Strength::Base => "the block is the whole work of a thread, which is seldom meant to be atomic",
             Strength::Unrelated => {
-                "two variables that are not written or read together, so they may have nothing to do with each other"
+                "two variables that are not written or read together, or no lock guards both, so they may have nothing to do with each other"
             }
+            Strength::Assumed => "a value that is assumed, not known, to be of use in the later block",
         }
     }
 }
 
-/// How far a finding has been proven. The monitor only predicts; replaying raises it.
+/// How far a finding has been proven. The source lets suspect, a run lets predict; replaying raises it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rung {
+    Suspected,
     Predicted,
     Conflicting,
     Confirmed,
@@ -92,7 +101,26 @@ pub enum Rung {
 }
 
 impl Rung {
-    pub const NAMES: &'static [&'static str] = &["predicted", "conflicting", "confirmed", "failing"];
+    pub const ALL: &'static [Rung] =
+        &[Rung::Suspected, Rung::Predicted, Rung::Conflicting, Rung::Confirmed, Rung::Failing];
+    pub const NAMES: &'static [&'static str] = &["suspected", "predicted", "conflicting", "confirmed", "failing"];
+
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        Rung::NAMES[self as usize]
+    }
+
+    /// What is proven.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Rung::Suspected => "found in the source; no run was seen",
+            Rung::Predicted => "a possible interleaving is not serialisable, as far as locks tell",
+            Rung::Conflicting => "the accesses conflict on data in a possible interleaving of a recorded run",
+            Rung::Confirmed => "the program was driven through that interleaving",
+            Rung::Failing => "in that interleaving a test of the program fails",
+        }
+    }
 }
 
 /// How the accesses of a finding conflict: the letters are the block's first access, the culprit's, and the block's second.
@@ -104,13 +132,24 @@ pub enum Pattern {
     Wwr,
     Www,
     Wrw,
+    View,
     TwoVariables,
+    StaleValue,
 }
 
 impl Pattern {
-    pub const ALL: &'static [Pattern] =
-        &[Pattern::Rww, Pattern::Rwr, Pattern::Wwr, Pattern::Www, Pattern::Wrw, Pattern::TwoVariables];
-    pub const NAMES: &'static [&'static str] = &["rww", "rwr", "wwr", "www", "wrw", "two_variables"];
+    pub const ALL: &'static [Pattern] = &[
+        Pattern::Rww,
+        Pattern::Rwr,
+        Pattern::Wwr,
+        Pattern::Www,
+        Pattern::Wrw,
+        Pattern::View,
+        Pattern::TwoVariables,
+        Pattern::StaleValue,
+    ];
+    pub const NAMES: &'static [&'static str] =
+        &["rww", "rwr", "wwr", "www", "wrw", "view", "two_variables", "stale_value"];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -127,6 +166,22 @@ impl Pattern {
             Pattern::Www => "the culprit's write comes between two that belong together, and is lost",
             Pattern::Wrw => "the culprit reads what the block has only half done",
             Pattern::TwoVariables => "by one variable the block comes before the culprit's, by the other one after it",
+            Pattern::View => {
+                "what the culprit accesses in one block, the block accesses in two, with the culprit between"
+            }
+            Pattern::StaleValue => "the block writes what follows from a value that the culprit has changed meanwhile",
+        }
+    }
+}
+
+/// The analysis that makes predictions of a shape.
+impl From<Shape> for Analysis {
+    fn from(shape: Shape) -> Analysis {
+        match shape {
+            Shape::One(_) => Analysis::CutPoints,
+            Shape::Two => Analysis::Crossings,
+            Shape::View => Analysis::Views,
+            Shape::Stale => Analysis::StaleValues,
         }
     }
 }
@@ -140,6 +195,8 @@ impl From<Shape> for Pattern {
             Shape::One(pattern::Pattern::Www) => Pattern::Www,
             Shape::One(pattern::Pattern::Wrw) => Pattern::Wrw,
             Shape::Two => Pattern::TwoVariables,
+            Shape::View => Pattern::View,
+            Shape::Stale => Pattern::StaleValue,
         }
     }
 }
@@ -152,16 +209,32 @@ pub enum Analysis {
     CutPoints,
     Crossings,
     Nondeterminism,
+    Views,
+    StaleValues,
+    Lint,
 }
 
 impl Analysis {
-    pub const ALL: &'static [Analysis] =
-        &[Analysis::Windows, Analysis::CutPoints, Analysis::Crossings, Analysis::Nondeterminism];
-    pub const NAMES: &'static [&'static str] = &["windows", "cut_points", "crossings", "nondeterminism"];
+    pub const ALL: &'static [Analysis] = &[
+        Analysis::Windows,
+        Analysis::CutPoints,
+        Analysis::Crossings,
+        Analysis::Nondeterminism,
+        Analysis::Views,
+        Analysis::StaleValues,
+        Analysis::Lint,
+    ];
+    pub const NAMES: &'static [&'static str] =
+        &["windows", "cut_points", "crossings", "nondeterminism", "views", "stale_values", "lint"];
 
     #[must_use]
     pub const fn name(self) -> &'static str {
         Analysis::NAMES[self as usize]
+    }
+
+    /// Those that look at a recorded run.
+    pub fn of_traces() -> impl Iterator<Item = Analysis> {
+        Analysis::ALL.iter().copied().filter(|&analysis| analysis != Analysis::Lint)
     }
 
     /// What it looks at.
@@ -178,6 +251,13 @@ impl Analysis {
                 "two blocks that access the same two variables, each of which can come before the other"
             }
             Analysis::Nondeterminism => "reads that can see the write of another thread than the one that they saw",
+            Analysis::Views => {
+                "two critical sections or marked blocks of a thread that touch parts of what one of another thread touches together"
+            }
+            Analysis::StaleValues => {
+                "a value read in one critical section or marked block, and written or acted on in a later one"
+            }
+            Analysis::Lint => "views and stale values in the source: no run is needed",
         }
     }
 
@@ -206,6 +286,21 @@ impl Data {
             Data::NotConflicting => "in no order of the recorded accesses do three of them conflict there",
         }
     }
+}
+
+/// What is known of a value's way from where it is read to what is written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DependencyKind {
+    /// The program's code is not known.
+    Assumed,
+    /// It is, but does not tell.
+    Open,
+    Proven,
+}
+
+impl DependencyKind {
+    pub const NAMES: &'static [&'static str] = &["assumed", "open", "proven"];
 }
 
 /// What an operation does.
@@ -356,8 +451,9 @@ mod tests {
         let kinds = [Kind::Before, Kind::In, Kind::After];
         assert!(kinds.iter().map(written).eq(Kind::NAMES.iter().copied()));
         assert!(Strength::ALL.iter().map(written).eq(Strength::NAMES.iter().copied()));
-        let rungs = [Rung::Predicted, Rung::Conflicting, Rung::Confirmed, Rung::Failing];
-        assert!(rungs.iter().map(written).eq(Rung::NAMES.iter().copied()));
+        assert!(Rung::ALL.iter().map(written).eq(Rung::NAMES.iter().copied()));
+        let kinds = [DependencyKind::Assumed, DependencyKind::Open, DependencyKind::Proven];
+        assert!(kinds.iter().map(written).eq(DependencyKind::NAMES.iter().copied()));
         let blocks = [BlockKind::Function, BlockKind::Block, BlockKind::Section];
         assert!(blocks.iter().map(written).eq(BlockKind::NAMES.iter().copied()));
         assert!(Pattern::ALL.iter().map(written).eq(Pattern::NAMES.iter().copied()));

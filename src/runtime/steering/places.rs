@@ -2,17 +2,19 @@
 
 use rustc_hash::FxHashMap;
 use std::fs;
+use std::sync::LazyLock;
 
 use crate::replay::journal::Found;
 use crate::replay::schedule::{Act, Module, Schedule};
 use crate::report::image;
-use crate::report::modules::{ModuleMap, file_name};
+use crate::report::modules::{MAP_FILE, ModuleMap, file_name};
+use crate::runtime::{bare_file, descriptors};
 
 /// Where threads stop, by return address.
 pub struct Places {
     schedule: Schedule,
-    /// All modules are there.
-    is_complete: bool,
+    /// What is loaded, if some modules of the schedule are not.
+    incomplete: Option<ModuleMap>,
     numbers: FxHashMap<(u64, Act), u32>,
     /// The end of a thread has no address.
     end: Option<u32>,
@@ -29,13 +31,13 @@ const fn bit(code: u64) -> (usize, u64) {
 
 impl Places {
     pub fn new(schedule: Schedule) -> Places {
-        let map = ModuleMap::of_this_process();
+        let map = modules();
         let bases: Vec<Option<u64>> = schedule.modules.iter().map(|module| map.base(&module.name)).collect();
         let mut places = Places {
             numbers: FxHashMap::default(),
             end: None,
             filter: Box::new([0; WORDS]),
-            is_complete: bases.iter().all(Option::is_some),
+            incomplete: bases.iter().any(Option::is_none).then_some(map),
             schedule,
         };
         for (number, place) in (0..).zip(&places.schedule.places) {
@@ -52,9 +54,15 @@ impl Places {
         places
     }
 
-    /// The same with modules that were loaded meanwhile, if some are still missing.
-    pub fn with_more_modules(&self) -> Option<Places> {
-        (!self.is_complete).then(|| Places::new(self.schedule.clone()))
+    /// The same as the modules lie now.
+    pub fn renewed(&self) -> Places {
+        Places::new(self.schedule.clone())
+    }
+
+    /// Whether this code was loaded since, and may be what is missing.
+    #[inline]
+    pub fn is_news(&self, code: u64) -> bool {
+        self.incomplete.as_ref().is_some_and(|modules| code != 0 && !modules.holds(code))
     }
 
     #[inline]
@@ -68,6 +76,22 @@ impl Places {
     }
 }
 
+/// Whose calls are the program's business: not the C library and the loader, which free in the middle of something else, and under locks of their own.
+const INNER: &[&str] = &["libc.so", "libpthread", "ld-linux"];
+
+/// What was loaded when the run began.
+static MODULES: LazyLock<ModuleMap> = LazyLock::new(modules);
+
+/// Looks where they are, once and for all.
+pub fn learn_inner() {
+    LazyLock::force(&MODULES);
+}
+
+/// Whether the C library, the loader or somebody unknown calls from there.
+pub fn is_inner(code: u64) -> bool {
+    MODULES.find(code).is_none_or(|place| INNER.iter().any(|name| file_name(&place.module).starts_with(name)))
+}
+
 /// Whether this process runs that program.
 pub fn is_program(program: &Module) -> bool {
     let own = fs::read_link("/proc/self/exe").unwrap_or_default();
@@ -75,9 +99,14 @@ pub fn is_program(program: &Module) -> bool {
         && (program.build_id.is_empty() || image::build_id(&own).is_none_or(|own| own == program.build_id))
 }
 
+/// What is loaded now.
+pub fn modules() -> ModuleMap {
+    descriptors::aside(|| ModuleMap::parse(&bare_file::read(MAP_FILE).unwrap_or_default()))
+}
+
 /// Where in which file an address of this process lies.
-pub fn found(act: Act, code: u64) -> Found {
-    let place = ModuleMap::of_this_process().find(code);
+pub fn found(modules: &ModuleMap, act: Act, code: u64) -> Found {
+    let place = modules.find(code);
     let (module, offset) =
         place.map_or((String::new(), code), |place| (file_name(&place.module).to_owned(), place.offset));
     Found { act, module, offset }

@@ -1,0 +1,110 @@
+//! Runs to compare a violation with: the same threads are held at the same places, but the culprit comes after the block, or before it.
+//!
+//! A program that fails then too does not fail for the violation: it does not stand being held, or notices that somebody steers it.
+
+use super::schedule::{Act, Place, Role, Schedule, Step, Turn};
+use crate::event::ThreadId;
+
+/// A run in which one thread waits for another one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Control {
+    /// It waits until the other one has ended, so that neither comes between two steps of the other.
+    pub whole: Option<Schedule>,
+    /// It waits until the other one has done its part of the violation, for a program that cannot do so.
+    pub part: Schedule,
+}
+
+/// The runs to compare with: one without the culprit's thread, one without the block's. Whether the program can follow them, only
+/// a run tells: the thread that waits may have to do something first.
+#[must_use]
+pub fn controls(schedule: &Schedule) -> Vec<Control> {
+    let roles = schedule.roles();
+    let thread = |wanted: fn(Role) -> bool| roles.iter().find(|(role, ..)| wanted(*role)).map(|(_, thread, _)| *thread);
+    let is_of_culprit = |role| matches!(role, Role::Culprit | Role::CulpritToo);
+    let control = |(waits, goes_on)| {
+        let part = without(schedule, waits, goes_on);
+        Control { whole: until_end(&part, goes_on), part }
+    };
+    match (thread(|role| role == Role::First), thread(is_of_culprit)) {
+        (Some(block), Some(culprit)) if block != culprit => {
+            [(culprit, block), (block, culprit)].into_iter().map(control).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The schedule until one thread has taken its last step with a role, while another one waits. That one creates its threads before, since
+/// nobody else could.
+fn without(schedule: &Schedule, waits: ThreadId, goes_on: ThreadId) -> Schedule {
+    let has_role = |turn: &Turn| turn.thread == goes_on && turn.steps.iter().any(|step| step.role.is_some());
+    let end = schedule.turns.iter().rposition(has_role).map_or(0, |last| last + 1);
+    let is_fork = |step: &&Step| schedule.places.get(step.place as usize).is_some_and(|it| it.act == Act::Fork);
+    let of_waiting = schedule.turns[..end].iter().filter(|turn| turn.thread == waits).flat_map(|turn| &turn.steps);
+    let mut forks = of_waiting.filter(is_fork).count();
+    let mut turns = vec![Turn { thread: waits, steps: Vec::new() }];
+    for turn in &schedule.turns[..end] {
+        let mut turn = turn.clone();
+        if turn.thread == waits {
+            turn.steps.retain(|step| {
+                let is_kept = forks > 0;
+                forks -= usize::from(is_kept && is_fork(&step));
+                is_kept
+            });
+        }
+        // An empty turn of another thread says that it waits for the end.
+        let is_left_out = turn.thread == waits && turn.steps.is_empty();
+        turns.extend((!is_left_out).then_some(turn));
+    }
+    Schedule { turns, ..schedule.clone() }
+}
+
+/// The same until a thread has ended. The end of the one that runs `main` is the end of all.
+fn until_end(schedule: &Schedule, thread: ThreadId) -> Option<Schedule> {
+    let mut schedule = (thread != 0).then(|| schedule.clone())?;
+    let place = schedule.places.iter().position(|place| place.act == Act::End).unwrap_or_else(|| {
+        schedule.places.push(Place { code: None, act: Act::End, name: String::new() });
+        schedule.places.len() - 1
+    });
+    schedule.turns.push(Turn { thread, steps: vec![Step { place: place as u32, times: 1, role: None }] });
+    Some(schedule)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn controls_of(turns: &str) -> Vec<String> {
+        let text =
+            format!("avmon schedule 1\nprogram p - 0\nmodule 0 p -\nplace 0 0+1 lock\nplace 1 0+2 fork\n{turns}");
+        let turns = |schedule: &Schedule| {
+            let text = schedule.to_string();
+            text.lines().filter_map(|line| line.strip_prefix("turn ")).collect::<Vec<_>>().join(", ")
+        };
+        let both = |control: &Control| (turns(&control.part), control.whole.as_ref().map(turns));
+        let told = |(part, whole): (String, Option<String>)| match whole {
+            Some(whole) => format!("{part}{}", whole.strip_prefix(&part).unwrap().replacen(", ", " + ", 1)),
+            None => part,
+        };
+        controls(&text.parse().unwrap()).iter().map(both).map(told).collect()
+    }
+
+    #[test]
+    fn one_thread_waits_until_the_other_has_done_its_part() {
+        let turns = "turn 0 1*2\nturn 1 0\nturn 2 0 0!first\nturn 1 0 0!culprit\nturn 2 0!second\nturn 1 0\n";
+        assert_eq!(
+            controls_of(turns),
+            ["1, 0 1*2, 2 0 0!first, 2 0!second + 2 2", "2, 0 1*2, 1 0, 1 0 0!culprit + 1 2"]
+        );
+    }
+
+    #[test]
+    fn who_waits_has_created_its_threads() {
+        let turns = "turn 0 0 1 0\nturn 1 0!first\nturn 0 0!culprit\nturn 1 0!second\n";
+        assert_eq!(controls_of(turns), ["0, 0 0 1, 1 0!first, 1 0!second + 1 2", "1, 0 0 1 0, 0 0!culprit"]);
+    }
+
+    #[test]
+    fn without_a_culprit_there_is_nothing_to_compare_with() {
+        assert!(controls_of("turn 0 0!first\n").is_empty());
+    }
+}

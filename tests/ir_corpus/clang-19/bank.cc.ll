@@ -1,0 +1,843 @@
+; ModuleID = 'bank.cc'
+source_filename = "bank.cc"
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-pc-linux-gnu"
+
+%"class.bank::Lock" = type { %union.pthread_mutex_t }
+%union.pthread_mutex_t = type { %struct.__pthread_mutex_s }
+%struct.__pthread_mutex_s = type { i32, i32, i32, i32, i32, i16, i16, %struct.__pthread_internal_list }
+%struct.__pthread_internal_list = type { ptr, ptr }
+%"struct.bank::(anonymous namespace)::Hidden" = type { %"struct.bank::Pair", %"struct.bank::Pair.0" }
+%"struct.bank::Pair" = type { i32, i32 }
+%"struct.bank::Pair.0" = type { i64, i64 }
+%"class.bank::Guard" = type { ptr }
+%"struct.bank::Account" = type { %"struct.bank::Base.base", i8, i64 }
+%"struct.bank::Base.base" = type <{ ptr, i32, i8 }>
+%"struct.bank::Base" = type <{ ptr, i32, i8, [3 x i8] }>
+%class.anon = type { i8 }
+
+$_ZN4bank4LockC2Ev = comdat any
+
+$_ZN4bank5GuardC2ERNS_4LockE = comdat any
+
+$_ZN4bank5GuardD2Ev = comdat any
+
+$_ZNK4bank4PairIlE3sumEv = comdat any
+
+$_ZN4bank7AccountC2Ev = comdat any
+
+$_ZN4bank7AccountD2Ev = comdat any
+
+$_ZN4bank7AccountD0Ev = comdat any
+
+$_ZN4bank4Lock4takeEv = comdat any
+
+$_ZN4bank4Lock4giveEv = comdat any
+
+$__clang_call_terminate = comdat any
+
+$_ZNK4bank4PairIiE3sumEv = comdat any
+
+$_ZN4bank4BaseC2Ev = comdat any
+
+$_ZN4bank4Base5worthEv = comdat any
+
+$_ZN4bank4BaseD2Ev = comdat any
+
+$_ZN4bank4BaseD0Ev = comdat any
+
+$_ZTSN4bank5EmptyE = comdat any
+
+$_ZTIN4bank5EmptyE = comdat any
+
+$_ZTSN4bank4BaseE = comdat any
+
+$_ZTIN4bank4BaseE = comdat any
+
+$_ZTVN4bank4BaseE = comdat any
+
+@_ZN4bank7Account5countE = dso_local global i32 0, align 4, !dbg !0
+@_ZN4bankL4lockE = internal global %"class.bank::Lock" zeroinitializer, align 8, !dbg !37
+@_ZTIi = external constant ptr
+@_ZN4bank12_GLOBAL__N_16hiddenE = internal global %"struct.bank::(anonymous namespace)::Hidden" zeroinitializer, align 8, !dbg !78
+@_ZZ4mainE7account = internal global ptr null, align 8, !dbg !107
+@_ZGVZ4mainE7account = internal global i64 0, align 8
+@_ZTVN4bank7AccountE = dso_local unnamed_addr constant { [5 x ptr] } { [5 x ptr] [ptr null, ptr @_ZTIN4bank7AccountE, ptr @_ZN4bank7Account5worthEv, ptr @_ZN4bank7AccountD2Ev, ptr @_ZN4bank7AccountD0Ev] }, align 8
+@_ZTVN10__cxxabiv121__vmi_class_type_infoE = external global [0 x ptr]
+@_ZTSN4bank7AccountE = dso_local constant [16 x i8] c"N4bank7AccountE\00", align 1
+@_ZTVN10__cxxabiv117__class_type_infoE = external global [0 x ptr]
+@_ZTSN4bank5EmptyE = linkonce_odr dso_local constant [14 x i8] c"N4bank5EmptyE\00", comdat, align 1
+@_ZTIN4bank5EmptyE = linkonce_odr dso_local constant { ptr, ptr } { ptr getelementptr inbounds (ptr, ptr @_ZTVN10__cxxabiv117__class_type_infoE, i64 2), ptr @_ZTSN4bank5EmptyE }, comdat, align 8
+@_ZTSN4bank4BaseE = linkonce_odr dso_local constant [13 x i8] c"N4bank4BaseE\00", comdat, align 1
+@_ZTIN4bank4BaseE = linkonce_odr dso_local constant { ptr, ptr } { ptr getelementptr inbounds (ptr, ptr @_ZTVN10__cxxabiv117__class_type_infoE, i64 2), ptr @_ZTSN4bank4BaseE }, comdat, align 8
+@_ZTIN4bank7AccountE = dso_local constant { ptr, ptr, i32, i32, ptr, i64, ptr, i64 } { ptr getelementptr inbounds (ptr, ptr @_ZTVN10__cxxabiv121__vmi_class_type_infoE, i64 2), ptr @_ZTSN4bank7AccountE, i32 0, i32 2, ptr @_ZTIN4bank5EmptyE, i64 2, ptr @_ZTIN4bank4BaseE, i64 2 }, align 8
+@_ZTVN4bank4BaseE = linkonce_odr dso_local unnamed_addr constant { [5 x ptr] } { [5 x ptr] [ptr null, ptr @_ZTIN4bank4BaseE, ptr @_ZN4bank4Base5worthEv, ptr @_ZN4bank4BaseD2Ev, ptr @_ZN4bank4BaseD0Ev] }, comdat, align 8
+@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @_GLOBAL__sub_I_bank.cc, ptr null }]
+
+; Function Attrs: noinline uwtable
+define internal void @__cxx_global_var_init() #0 section ".text.startup" !dbg !133 {
+  call void @_ZN4bank4LockC2Ev(ptr noundef nonnull align 8 dereferenceable(40) @_ZN4bankL4lockE), !dbg !136
+  ret void, !dbg !136
+}
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local void @_ZN4bank4LockC2Ev(ptr noundef nonnull align 8 dereferenceable(40) %0) unnamed_addr #1 comdat align 2 !dbg !137 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !138, !DIExpression(), !140)
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds %"class.bank::Lock", ptr %3, i32 0, i32 0, !dbg !141
+  %5 = getelementptr inbounds %"class.bank::Lock", ptr %3, i32 0, i32 0, !dbg !142
+  %6 = call i32 @pthread_mutex_init(ptr noundef %5, ptr noundef null) #4, !dbg !144
+  ret void, !dbg !145
+}
+
+; Function Attrs: mustprogress noinline optnone uwtable
+define dso_local noundef i32 @_ZN4bank7Account5worthEv(ptr noundef nonnull align 8 dereferenceable(24) %0) unnamed_addr #2 align 2 !dbg !146 {
+  %2 = alloca ptr, align 8
+  %3 = alloca %"class.bank::Guard", align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !147, !DIExpression(), !148)
+  %4 = load ptr, ptr %2, align 8
+    #dbg_declare(ptr %3, !149, !DIExpression(), !150)
+  call void @_ZN4bank5GuardC2ERNS_4LockE(ptr noundef nonnull align 8 dereferenceable(8) %3, ptr noundef nonnull align 8 dereferenceable(40) @_ZN4bankL4lockE), !dbg !150
+  %5 = load i32, ptr @_ZN4bank7Account5countE, align 4, !dbg !151
+  %6 = add nsw i32 %5, 1, !dbg !151
+  store i32 %6, ptr @_ZN4bank7Account5countE, align 4, !dbg !151
+  %7 = getelementptr inbounds %"struct.bank::Account", ptr %4, i32 0, i32 2, !dbg !152
+  %8 = load i64, ptr %7, align 8, !dbg !152
+  %9 = trunc i64 %8 to i32, !dbg !152
+  %10 = getelementptr inbounds %"struct.bank::Base", ptr %4, i32 0, i32 1, !dbg !153
+  %11 = load i32, ptr %10, align 8, !dbg !153
+  %12 = add nsw i32 %9, %11, !dbg !154
+  call void @_ZN4bank5GuardD2Ev(ptr noundef nonnull align 8 dereferenceable(8) %3) #4, !dbg !155
+  ret i32 %12, !dbg !155
+}
+
+; Function Attrs: mustprogress noinline optnone uwtable
+define linkonce_odr dso_local void @_ZN4bank5GuardC2ERNS_4LockE(ptr noundef nonnull align 8 dereferenceable(8) %0, ptr noundef nonnull align 8 dereferenceable(40) %1) unnamed_addr #2 comdat align 2 !dbg !156 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  store ptr %0, ptr %3, align 8
+    #dbg_declare(ptr %3, !157, !DIExpression(), !159)
+  store ptr %1, ptr %4, align 8
+    #dbg_declare(ptr %4, !160, !DIExpression(), !161)
+  %5 = load ptr, ptr %3, align 8
+  %6 = getelementptr inbounds %"class.bank::Guard", ptr %5, i32 0, i32 0, !dbg !162
+  %7 = load ptr, ptr %4, align 8, !dbg !163
+  store ptr %7, ptr %6, align 8, !dbg !162
+  %8 = load ptr, ptr %4, align 8, !dbg !164
+  call void @_ZN4bank4Lock4takeEv(ptr noundef nonnull align 8 dereferenceable(40) %8), !dbg !166
+  ret void, !dbg !167
+}
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local void @_ZN4bank5GuardD2Ev(ptr noundef nonnull align 8 dereferenceable(8) %0) unnamed_addr #1 comdat align 2 personality ptr @__gxx_personality_v0 !dbg !168 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !169, !DIExpression(), !170)
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds %"class.bank::Guard", ptr %3, i32 0, i32 0, !dbg !171
+  %5 = load ptr, ptr %4, align 8, !dbg !171
+  invoke void @_ZN4bank4Lock4giveEv(ptr noundef nonnull align 8 dereferenceable(40) %5)
+          to label %6 unwind label %7, !dbg !173
+
+6:                                                ; preds = %1
+  ret void, !dbg !174
+
+7:                                                ; preds = %1
+  %8 = landingpad { ptr, i32 }
+          catch ptr null, !dbg !173
+  %9 = extractvalue { ptr, i32 } %8, 0, !dbg !173
+  call void @__clang_call_terminate(ptr %9) #10, !dbg !173
+  unreachable, !dbg !173
+}
+
+; Function Attrs: mustprogress noinline optnone uwtable
+define dso_local noundef i64 @_ZN4bank5totalEPNS_4BaseEi(ptr noundef %0, i32 noundef %1) #2 personality ptr @__gxx_personality_v0 !dbg !175 {
+  %3 = alloca ptr, align 8
+  %4 = alloca i32, align 4
+  %5 = alloca %"class.bank::Guard", align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca i32, align 4
+  %8 = alloca %class.anon, align 1
+  store ptr %0, ptr %3, align 8
+    #dbg_declare(ptr %3, !179, !DIExpression(), !180)
+  store i32 %1, ptr %4, align 4
+    #dbg_declare(ptr %4, !181, !DIExpression(), !182)
+    #dbg_declare(ptr %5, !183, !DIExpression(), !184)
+  call void @_ZN4bank5GuardC2ERNS_4LockE(ptr noundef nonnull align 8 dereferenceable(8) %5, ptr noundef nonnull align 8 dereferenceable(40) @_ZN4bankL4lockE), !dbg !184
+  %9 = load ptr, ptr %3, align 8, !dbg !185
+  %10 = load ptr, ptr %9, align 8, !dbg !187
+  %11 = getelementptr inbounds ptr, ptr %10, i64 0, !dbg !187
+  %12 = load ptr, ptr %11, align 8, !dbg !187
+  %13 = invoke noundef i32 %12(ptr noundef nonnull align 8 dereferenceable(13) %9)
+          to label %14 unwind label %20, !dbg !187
+
+14:                                               ; preds = %2
+  %15 = load i32, ptr %4, align 4, !dbg !188
+  %16 = icmp sgt i32 %13, %15, !dbg !189
+  br i1 %16, label %17, label %24, !dbg !190
+
+17:                                               ; preds = %14
+  %18 = call ptr @__cxa_allocate_exception(i64 4) #4, !dbg !191
+  %19 = load i32, ptr %4, align 4, !dbg !192
+  store i32 %19, ptr %18, align 16, !dbg !191
+  invoke void @__cxa_throw(ptr %18, ptr @_ZTIi, ptr null) #11
+          to label %36 unwind label %20, !dbg !191
+
+20:                                               ; preds = %27, %24, %17, %2
+  %21 = landingpad { ptr, i32 }
+          cleanup, !dbg !193
+  %22 = extractvalue { ptr, i32 } %21, 0, !dbg !193
+  store ptr %22, ptr %6, align 8, !dbg !193
+  %23 = extractvalue { ptr, i32 } %21, 1, !dbg !193
+  store i32 %23, ptr %7, align 4, !dbg !193
+  call void @_ZN4bank5GuardD2Ev(ptr noundef nonnull align 8 dereferenceable(8) %5) #4, !dbg !194
+  br label %31, !dbg !194
+
+24:                                               ; preds = %14
+    #dbg_declare(ptr %8, !195, !DIExpression(), !197)
+  %25 = load i32, ptr %4, align 4, !dbg !198
+  %26 = invoke noundef i32 @"_ZZN4bank5totalEPNS_4BaseEiENK3$_0clEi"(ptr noundef nonnull align 1 dereferenceable(1) %8, i32 noundef %25)
+          to label %27 unwind label %20, !dbg !199
+
+27:                                               ; preds = %24
+  %28 = sext i32 %26 to i64, !dbg !199
+  store i64 %28, ptr getelementptr inbounds (%"struct.bank::Pair.0", ptr getelementptr inbounds (%"struct.bank::(anonymous namespace)::Hidden", ptr @_ZN4bank12_GLOBAL__N_16hiddenE, i32 0, i32 1), i32 0, i32 1), align 8, !dbg !200
+  %29 = invoke noundef i64 @_ZNK4bank4PairIlE3sumEv(ptr noundef nonnull align 8 dereferenceable(16) getelementptr inbounds (%"struct.bank::(anonymous namespace)::Hidden", ptr @_ZN4bank12_GLOBAL__N_16hiddenE, i32 0, i32 1))
+          to label %30 unwind label %20, !dbg !201
+
+30:                                               ; preds = %27
+  call void @_ZN4bank5GuardD2Ev(ptr noundef nonnull align 8 dereferenceable(8) %5) #4, !dbg !194
+  ret i64 %29, !dbg !194
+
+31:                                               ; preds = %20
+  %32 = load ptr, ptr %6, align 8, !dbg !194
+  %33 = load i32, ptr %7, align 4, !dbg !194
+  %34 = insertvalue { ptr, i32 } poison, ptr %32, 0, !dbg !194
+  %35 = insertvalue { ptr, i32 } %34, i32 %33, 1, !dbg !194
+  resume { ptr, i32 } %35, !dbg !194
+
+36:                                               ; preds = %17
+  unreachable
+}
+
+declare i32 @__gxx_personality_v0(...)
+
+declare ptr @__cxa_allocate_exception(i64)
+
+declare void @__cxa_throw(ptr, ptr, ptr)
+
+; Function Attrs: mustprogress noinline optnone uwtable
+define internal noundef i32 @"_ZZN4bank5totalEPNS_4BaseEiENK3$_0clEi"(ptr noundef nonnull align 1 dereferenceable(1) %0, i32 noundef %1) #2 align 2 !dbg !202 {
+  %3 = alloca ptr, align 8
+  %4 = alloca i32, align 4
+  store ptr %0, ptr %3, align 8
+    #dbg_declare(ptr %3, !208, !DIExpression(), !210)
+  store i32 %1, ptr %4, align 4
+    #dbg_declare(ptr %4, !211, !DIExpression(), !212)
+  %5 = load ptr, ptr %3, align 8
+  %6 = call noundef i32 @_ZNK4bank4PairIiE3sumEv(ptr noundef nonnull align 4 dereferenceable(8) @_ZN4bank12_GLOBAL__N_16hiddenE), !dbg !213
+  %7 = load i32, ptr %4, align 4, !dbg !214
+  %8 = add nsw i32 %6, %7, !dbg !215
+  ret i32 %8, !dbg !216
+}
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local noundef i64 @_ZNK4bank4PairIlE3sumEv(ptr noundef nonnull align 8 dereferenceable(16) %0) #1 comdat align 2 !dbg !217 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !218, !DIExpression(), !220)
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds %"struct.bank::Pair.0", ptr %3, i32 0, i32 0, !dbg !221
+  %5 = load i64, ptr %4, align 8, !dbg !221
+  %6 = getelementptr inbounds %"struct.bank::Pair.0", ptr %3, i32 0, i32 1, !dbg !222
+  %7 = load i64, ptr %6, align 8, !dbg !222
+  %8 = add nsw i64 %5, %7, !dbg !223
+  ret i64 %8, !dbg !224
+}
+
+; Function Attrs: mustprogress noinline norecurse optnone uwtable
+define dso_local noundef i32 @main() #3 personality ptr @__gxx_personality_v0 !dbg !109 {
+  %1 = alloca i32, align 4
+  %2 = alloca ptr, align 8
+  %3 = alloca i32, align 4
+  %4 = alloca i32, align 4
+  store i32 0, ptr %1, align 4
+  %5 = load atomic i8, ptr @_ZGVZ4mainE7account acquire, align 8, !dbg !225
+  %6 = icmp eq i8 %5, 0, !dbg !225
+  br i1 %6, label %7, label %13, !dbg !225, !prof !226
+
+7:                                                ; preds = %0
+  %8 = call i32 @__cxa_guard_acquire(ptr @_ZGVZ4mainE7account) #4, !dbg !225
+  %9 = icmp ne i32 %8, 0, !dbg !225
+  br i1 %9, label %10, label %13, !dbg !225
+
+10:                                               ; preds = %7
+  %11 = invoke noalias noundef nonnull ptr @_Znwm(i64 noundef 24) #12
+          to label %12 unwind label %19, !dbg !227, !heapallocsite !6
+
+12:                                               ; preds = %10
+  call void @_ZN4bank7AccountC2Ev(ptr noundef nonnull align 8 dereferenceable(24) %11) #4, !dbg !228
+  store ptr %11, ptr @_ZZ4mainE7account, align 8, !dbg !225
+  call void @__cxa_guard_release(ptr @_ZGVZ4mainE7account) #4, !dbg !225
+  br label %13, !dbg !225
+
+13:                                               ; preds = %12, %7, %0
+  %14 = load ptr, ptr @_ZZ4mainE7account, align 8, !dbg !229
+  %15 = invoke noundef i64 @_ZN4bank5totalEPNS_4BaseEi(ptr noundef %14, i32 noundef 3)
+          to label %16 unwind label %23, !dbg !231
+
+16:                                               ; preds = %13
+  %17 = icmp ne i64 %15, 0, !dbg !232
+  %18 = zext i1 %17 to i32, !dbg !231
+  store i32 %18, ptr %1, align 4, !dbg !233
+  br label %40, !dbg !233
+
+19:                                               ; preds = %10
+  %20 = landingpad { ptr, i32 }
+          cleanup, !dbg !234
+  %21 = extractvalue { ptr, i32 } %20, 0, !dbg !234
+  store ptr %21, ptr %2, align 8, !dbg !234
+  %22 = extractvalue { ptr, i32 } %20, 1, !dbg !234
+  store i32 %22, ptr %3, align 4, !dbg !234
+  call void @__cxa_guard_abort(ptr @_ZGVZ4mainE7account) #4, !dbg !225
+  br label %42, !dbg !225
+
+23:                                               ; preds = %13
+  %24 = landingpad { ptr, i32 }
+          catch ptr @_ZTIi, !dbg !235
+  %25 = extractvalue { ptr, i32 } %24, 0, !dbg !235
+  store ptr %25, ptr %2, align 8, !dbg !235
+  %26 = extractvalue { ptr, i32 } %24, 1, !dbg !235
+  store i32 %26, ptr %3, align 4, !dbg !235
+  br label %27, !dbg !235
+
+27:                                               ; preds = %23
+  %28 = load i32, ptr %3, align 4, !dbg !236
+  %29 = call i32 @llvm.eh.typeid.for.p0(ptr @_ZTIi) #4, !dbg !236
+  %30 = icmp eq i32 %28, %29, !dbg !236
+  br i1 %30, label %31, label %42, !dbg !236
+
+31:                                               ; preds = %27
+    #dbg_declare(ptr %4, !237, !DIExpression(), !238)
+  %32 = load ptr, ptr %2, align 8, !dbg !236
+  %33 = call ptr @__cxa_begin_catch(ptr %32) #4, !dbg !236
+  %34 = load i32, ptr %33, align 4, !dbg !236
+  store i32 %34, ptr %4, align 4, !dbg !236
+  %35 = load i32, ptr %4, align 4, !dbg !239
+  %36 = sext i32 %35 to i64, !dbg !239
+  %37 = load ptr, ptr @_ZZ4mainE7account, align 8, !dbg !241
+  %38 = getelementptr inbounds %"struct.bank::Account", ptr %37, i32 0, i32 2, !dbg !242
+  store i64 %36, ptr %38, align 8, !dbg !243
+  %39 = load i32, ptr %4, align 4, !dbg !244
+  store i32 %39, ptr %1, align 4, !dbg !245
+  call void @__cxa_end_catch() #4, !dbg !246
+  br label %40
+
+40:                                               ; preds = %16, %31
+  %41 = load i32, ptr %1, align 4, !dbg !234
+  ret i32 %41, !dbg !234
+
+42:                                               ; preds = %27, %19
+  %43 = load ptr, ptr %2, align 8, !dbg !225
+  %44 = load i32, ptr %3, align 4, !dbg !225
+  %45 = insertvalue { ptr, i32 } poison, ptr %43, 0, !dbg !225
+  %46 = insertvalue { ptr, i32 } %45, i32 %44, 1, !dbg !225
+  resume { ptr, i32 } %46, !dbg !225
+}
+
+; Function Attrs: nounwind
+declare i32 @__cxa_guard_acquire(ptr) #4
+
+; Function Attrs: nobuiltin allocsize(0)
+declare noundef nonnull ptr @_Znwm(i64 noundef) #5
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local void @_ZN4bank7AccountC2Ev(ptr noundef nonnull align 8 dereferenceable(24) %0) unnamed_addr #1 comdat align 2 !dbg !247 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !251, !DIExpression(), !252)
+  %3 = load ptr, ptr %2, align 8
+  call void @_ZN4bank4BaseC2Ev(ptr noundef nonnull align 8 dereferenceable(13) %3) #4, !dbg !253
+  store ptr getelementptr inbounds inrange(-16, 24) ({ [5 x ptr] }, ptr @_ZTVN4bank7AccountE, i32 0, i32 0, i32 2), ptr %3, align 8, !dbg !253
+  %4 = getelementptr inbounds %"struct.bank::Account", ptr %3, i32 0, i32 1, !dbg !254
+  store i8 97, ptr %4, align 1, !dbg !254
+  %5 = getelementptr inbounds %"struct.bank::Account", ptr %3, i32 0, i32 2, !dbg !255
+  store i64 0, ptr %5, align 8, !dbg !255
+  ret void, !dbg !253
+}
+
+; Function Attrs: nounwind
+declare void @__cxa_guard_abort(ptr) #4
+
+; Function Attrs: nounwind
+declare void @__cxa_guard_release(ptr) #4
+
+; Function Attrs: nounwind memory(none)
+declare i32 @llvm.eh.typeid.for.p0(ptr) #6
+
+declare ptr @__cxa_begin_catch(ptr)
+
+declare void @__cxa_end_catch()
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local void @_ZN4bank7AccountD2Ev(ptr noundef nonnull align 8 dereferenceable(24) %0) unnamed_addr #1 comdat align 2 !dbg !256 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !258, !DIExpression(), !259)
+  %3 = load ptr, ptr %2, align 8
+  call void @_ZN4bank4BaseD2Ev(ptr noundef nonnull align 8 dereferenceable(13) %3) #4, !dbg !260
+  ret void, !dbg !262
+}
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local void @_ZN4bank7AccountD0Ev(ptr noundef nonnull align 8 dereferenceable(24) %0) unnamed_addr #1 comdat align 2 !dbg !263 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !264, !DIExpression(), !265)
+  %3 = load ptr, ptr %2, align 8
+  call void @_ZN4bank7AccountD2Ev(ptr noundef nonnull align 8 dereferenceable(24) %3) #4, !dbg !266
+  call void @_ZdlPv(ptr noundef %3) #13, !dbg !266
+  ret void, !dbg !266
+}
+
+; Function Attrs: nounwind
+declare i32 @pthread_mutex_init(ptr noundef, ptr noundef) #7
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local void @_ZN4bank4Lock4takeEv(ptr noundef nonnull align 8 dereferenceable(40) %0) #1 comdat align 2 !dbg !267 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !268, !DIExpression(), !269)
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds %"class.bank::Lock", ptr %3, i32 0, i32 0, !dbg !270
+  %5 = call i32 @pthread_mutex_lock(ptr noundef %4) #4, !dbg !271
+  ret void, !dbg !272
+}
+
+; Function Attrs: nounwind
+declare i32 @pthread_mutex_lock(ptr noundef) #7
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local void @_ZN4bank4Lock4giveEv(ptr noundef nonnull align 8 dereferenceable(40) %0) #1 comdat align 2 !dbg !273 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !274, !DIExpression(), !275)
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds %"class.bank::Lock", ptr %3, i32 0, i32 0, !dbg !276
+  %5 = call i32 @pthread_mutex_unlock(ptr noundef %4) #4, !dbg !277
+  ret void, !dbg !278
+}
+
+; Function Attrs: noinline noreturn nounwind uwtable
+define linkonce_odr hidden void @__clang_call_terminate(ptr noundef %0) #8 comdat {
+  %2 = call ptr @__cxa_begin_catch(ptr %0) #4
+  call void @_ZSt9terminatev() #10
+  unreachable
+}
+
+declare void @_ZSt9terminatev()
+
+; Function Attrs: nounwind
+declare i32 @pthread_mutex_unlock(ptr noundef) #7
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local noundef i32 @_ZNK4bank4PairIiE3sumEv(ptr noundef nonnull align 4 dereferenceable(8) %0) #1 comdat align 2 !dbg !279 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !280, !DIExpression(), !282)
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds %"struct.bank::Pair", ptr %3, i32 0, i32 0, !dbg !283
+  %5 = load i32, ptr %4, align 4, !dbg !283
+  %6 = getelementptr inbounds %"struct.bank::Pair", ptr %3, i32 0, i32 1, !dbg !284
+  %7 = load i32, ptr %6, align 4, !dbg !284
+  %8 = add nsw i32 %5, %7, !dbg !285
+  ret i32 %8, !dbg !286
+}
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local void @_ZN4bank4BaseC2Ev(ptr noundef nonnull align 8 dereferenceable(13) %0) unnamed_addr #1 comdat align 2 !dbg !287 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !289, !DIExpression(), !290)
+  %3 = load ptr, ptr %2, align 8
+  store ptr getelementptr inbounds inrange(-16, 24) ({ [5 x ptr] }, ptr @_ZTVN4bank4BaseE, i32 0, i32 0, i32 2), ptr %3, align 8, !dbg !291
+  %4 = getelementptr inbounds %"struct.bank::Base", ptr %3, i32 0, i32 1, !dbg !292
+  store i32 0, ptr %4, align 8, !dbg !292
+  %5 = getelementptr inbounds %"struct.bank::Base", ptr %3, i32 0, i32 2, !dbg !293
+  store i8 0, ptr %5, align 4, !dbg !293
+  ret void, !dbg !291
+}
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local noundef i32 @_ZN4bank4Base5worthEv(ptr noundef nonnull align 8 dereferenceable(13) %0) unnamed_addr #1 comdat align 2 !dbg !294 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !295, !DIExpression(), !296)
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds %"struct.bank::Base", ptr %3, i32 0, i32 1, !dbg !297
+  %5 = load i32, ptr %4, align 8, !dbg !297
+  ret i32 %5, !dbg !298
+}
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local void @_ZN4bank4BaseD2Ev(ptr noundef nonnull align 8 dereferenceable(13) %0) unnamed_addr #1 comdat align 2 !dbg !299 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !300, !DIExpression(), !301)
+  %3 = load ptr, ptr %2, align 8
+  ret void, !dbg !302
+}
+
+; Function Attrs: mustprogress noinline nounwind optnone uwtable
+define linkonce_odr dso_local void @_ZN4bank4BaseD0Ev(ptr noundef nonnull align 8 dereferenceable(13) %0) unnamed_addr #1 comdat align 2 !dbg !303 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+    #dbg_declare(ptr %2, !304, !DIExpression(), !305)
+  %3 = load ptr, ptr %2, align 8
+  call void @_ZN4bank4BaseD2Ev(ptr noundef nonnull align 8 dereferenceable(13) %3) #4, !dbg !306
+  call void @_ZdlPv(ptr noundef %3) #13, !dbg !306
+  ret void, !dbg !307
+}
+
+; Function Attrs: nobuiltin nounwind
+declare void @_ZdlPv(ptr noundef) #9
+
+; Function Attrs: noinline uwtable
+define internal void @_GLOBAL__sub_I_bank.cc() #0 section ".text.startup" !dbg !308 {
+  call void @__cxx_global_var_init(), !dbg !310
+  ret void
+}
+
+attributes #0 = { noinline uwtable "frame-pointer"="all" "min-legal-vector-width"="0" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="x86-64" "target-features"="+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+x87" "tune-cpu"="generic" }
+attributes #1 = { mustprogress noinline nounwind optnone uwtable "frame-pointer"="all" "min-legal-vector-width"="0" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="x86-64" "target-features"="+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+x87" "tune-cpu"="generic" }
+attributes #2 = { mustprogress noinline optnone uwtable "frame-pointer"="all" "min-legal-vector-width"="0" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="x86-64" "target-features"="+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+x87" "tune-cpu"="generic" }
+attributes #3 = { mustprogress noinline norecurse optnone uwtable "frame-pointer"="all" "min-legal-vector-width"="0" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="x86-64" "target-features"="+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+x87" "tune-cpu"="generic" }
+attributes #4 = { nounwind }
+attributes #5 = { nobuiltin allocsize(0) "frame-pointer"="all" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="x86-64" "target-features"="+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+x87" "tune-cpu"="generic" }
+attributes #6 = { nounwind memory(none) }
+attributes #7 = { nounwind "frame-pointer"="all" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="x86-64" "target-features"="+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+x87" "tune-cpu"="generic" }
+attributes #8 = { noinline noreturn nounwind uwtable "frame-pointer"="all" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="x86-64" "target-features"="+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+x87" "tune-cpu"="generic" }
+attributes #9 = { nobuiltin nounwind "frame-pointer"="all" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "target-cpu"="x86-64" "target-features"="+cmov,+cx8,+fxsr,+mmx,+sse,+sse2,+x87" "tune-cpu"="generic" }
+attributes #10 = { noreturn nounwind }
+attributes #11 = { noreturn }
+attributes #12 = { builtin allocsize(0) }
+attributes #13 = { builtin nounwind }
+
+!llvm.dbg.cu = !{!110}
+!llvm.module.flags = !{!125, !126, !127, !128, !129, !130, !131}
+!llvm.ident = !{!132}
+
+!0 = !DIGlobalVariableExpression(var: !1, expr: !DIExpression())
+!1 = distinct !DIGlobalVariable(name: "count", linkageName: "_ZN4bank7Account5countE", scope: !2, file: !3, line: 44, type: !4, isLocal: false, isDefinition: true, declaration: !5)
+!2 = !DINamespace(name: "bank", scope: null)
+!3 = !DIFile(filename: "bank.cc", directory: ".", checksumkind: CSK_MD5, checksum: "ceaf66a7b9dad97b26ec0fd2f2ef39af")
+!4 = !DIBasicType(name: "int", size: 32, encoding: DW_ATE_signed)
+!5 = !DIDerivedType(tag: DW_TAG_variable, name: "count", scope: !6, file: !3, line: 35, baseType: !4, flags: DIFlagStaticMember)
+!6 = distinct !DICompositeType(tag: DW_TAG_structure_type, name: "Account", scope: !2, file: !3, line: 32, size: 192, flags: DIFlagTypePassByReference | DIFlagNonTrivial, elements: !7, vtableHolder: !12)
+!7 = !{!8, !11, !29, !31, !5, !33}
+!8 = !DIDerivedType(tag: DW_TAG_inheritance, scope: !6, baseType: !9, extraData: i32 0)
+!9 = distinct !DICompositeType(tag: DW_TAG_structure_type, name: "Empty", scope: !2, file: !3, line: 23, size: 8, flags: DIFlagTypePassByValue, elements: !10, identifier: "_ZTSN4bank5EmptyE")
+!10 = !{}
+!11 = !DIDerivedType(tag: DW_TAG_inheritance, scope: !6, baseType: !12, extraData: i32 0)
+!12 = distinct !DICompositeType(tag: DW_TAG_structure_type, name: "Base", scope: !2, file: !3, line: 25, size: 128, flags: DIFlagTypePassByReference | DIFlagNonTrivial, elements: !13, vtableHolder: !12, identifier: "_ZTSN4bank4BaseE")
+!13 = !{!14, !19, !20, !22, !26}
+!14 = !DIDerivedType(tag: DW_TAG_member, name: "_vptr$Base", scope: !3, file: !3, baseType: !15, size: 64, flags: DIFlagArtificial)
+!15 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !16, size: 64)
+!16 = !DIDerivedType(tag: DW_TAG_pointer_type, name: "__vtbl_ptr_type", baseType: !17, size: 64)
+!17 = !DISubroutineType(types: !18)
+!18 = !{!4}
+!19 = !DIDerivedType(tag: DW_TAG_member, name: "id", scope: !12, file: !3, line: 26, baseType: !4, size: 32, offset: 64)
+!20 = !DIDerivedType(tag: DW_TAG_member, name: "used", scope: !12, file: !3, line: 27, baseType: !21, size: 8, offset: 96)
+!21 = !DIBasicType(name: "bool", size: 8, encoding: DW_ATE_boolean)
+!22 = !DISubprogram(name: "worth", linkageName: "_ZN4bank4Base5worthEv", scope: !12, file: !3, line: 28, type: !23, scopeLine: 28, containingType: !12, virtualIndex: 0, flags: DIFlagPrototyped, spFlags: DISPFlagVirtual)
+!23 = !DISubroutineType(types: !24)
+!24 = !{!4, !25}
+!25 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !12, size: 64, flags: DIFlagArtificial | DIFlagObjectPointer)
+!26 = !DISubprogram(name: "~Base", scope: !12, file: !3, line: 29, type: !27, scopeLine: 29, containingType: !12, virtualIndex: 0, flags: DIFlagPrototyped, spFlags: DISPFlagVirtual)
+!27 = !DISubroutineType(types: !28)
+!28 = !{null, !25}
+!29 = !DIDerivedType(tag: DW_TAG_member, name: "kind", scope: !6, file: !3, line: 33, baseType: !30, size: 8, offset: 104)
+!30 = !DIBasicType(name: "char", size: 8, encoding: DW_ATE_signed_char)
+!31 = !DIDerivedType(tag: DW_TAG_member, name: "balance", scope: !6, file: !3, line: 34, baseType: !32, size: 64, offset: 128)
+!32 = !DIBasicType(name: "long", size: 64, encoding: DW_ATE_signed)
+!33 = !DISubprogram(name: "worth", linkageName: "_ZN4bank7Account5worthEv", scope: !6, file: !3, line: 36, type: !34, scopeLine: 36, containingType: !6, virtualIndex: 0, flags: DIFlagPrototyped, spFlags: DISPFlagVirtual)
+!34 = !DISubroutineType(types: !35)
+!35 = !{!4, !36}
+!36 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !6, size: 64, flags: DIFlagArtificial | DIFlagObjectPointer)
+!37 = !DIGlobalVariableExpression(var: !38, expr: !DIExpression())
+!38 = distinct !DIGlobalVariable(name: "lock", linkageName: "_ZN4bankL4lockE", scope: !2, file: !3, line: 45, type: !39, isLocal: true, isDefinition: true)
+!39 = distinct !DICompositeType(tag: DW_TAG_class_type, name: "Lock", scope: !2, file: !3, line: 6, size: 320, flags: DIFlagTypePassByValue | DIFlagNonTrivial, elements: !40, identifier: "_ZTSN4bank4LockE")
+!40 = !{!41, !72, !76, !77}
+!41 = !DIDerivedType(tag: DW_TAG_member, name: "mutex", scope: !39, file: !3, line: 7, baseType: !42, size: 320)
+!42 = !DIDerivedType(tag: DW_TAG_typedef, name: "pthread_mutex_t", file: !43, line: 72, baseType: !44)
+!43 = !DIFile(filename: "/usr/include/x86_64-linux-gnu/bits/pthreadtypes.h", directory: "", checksumkind: CSK_MD5, checksum: "735e3bf264ff9d8f5d95898b1692fbdb")
+!44 = distinct !DICompositeType(tag: DW_TAG_union_type, file: !43, line: 67, size: 320, flags: DIFlagTypePassByValue, elements: !45, identifier: "_ZTS15pthread_mutex_t")
+!45 = !{!46, !67, !71}
+!46 = !DIDerivedType(tag: DW_TAG_member, name: "__data", scope: !44, file: !43, line: 69, baseType: !47, size: 320)
+!47 = distinct !DICompositeType(tag: DW_TAG_structure_type, name: "__pthread_mutex_s", file: !48, line: 22, size: 320, flags: DIFlagTypePassByValue, elements: !49, identifier: "_ZTS17__pthread_mutex_s")
+!48 = !DIFile(filename: "/usr/include/x86_64-linux-gnu/bits/struct_mutex.h", directory: "", checksumkind: CSK_MD5, checksum: "584baedd80e6041b81caae7f496091c0")
+!49 = !{!50, !51, !53, !54, !55, !56, !58, !59}
+!50 = !DIDerivedType(tag: DW_TAG_member, name: "__lock", scope: !47, file: !48, line: 24, baseType: !4, size: 32)
+!51 = !DIDerivedType(tag: DW_TAG_member, name: "__count", scope: !47, file: !48, line: 25, baseType: !52, size: 32, offset: 32)
+!52 = !DIBasicType(name: "unsigned int", size: 32, encoding: DW_ATE_unsigned)
+!53 = !DIDerivedType(tag: DW_TAG_member, name: "__owner", scope: !47, file: !48, line: 26, baseType: !4, size: 32, offset: 64)
+!54 = !DIDerivedType(tag: DW_TAG_member, name: "__nusers", scope: !47, file: !48, line: 28, baseType: !52, size: 32, offset: 96)
+!55 = !DIDerivedType(tag: DW_TAG_member, name: "__kind", scope: !47, file: !48, line: 32, baseType: !4, size: 32, offset: 128)
+!56 = !DIDerivedType(tag: DW_TAG_member, name: "__spins", scope: !47, file: !48, line: 34, baseType: !57, size: 16, offset: 160)
+!57 = !DIBasicType(name: "short", size: 16, encoding: DW_ATE_signed)
+!58 = !DIDerivedType(tag: DW_TAG_member, name: "__elision", scope: !47, file: !48, line: 35, baseType: !57, size: 16, offset: 176)
+!59 = !DIDerivedType(tag: DW_TAG_member, name: "__list", scope: !47, file: !48, line: 36, baseType: !60, size: 128, offset: 192)
+!60 = !DIDerivedType(tag: DW_TAG_typedef, name: "__pthread_list_t", file: !61, line: 55, baseType: !62)
+!61 = !DIFile(filename: "/usr/include/x86_64-linux-gnu/bits/thread-shared-types.h", directory: "", checksumkind: CSK_MD5, checksum: "04c81e86d34dad9c99ad006d32e47a0d")
+!62 = distinct !DICompositeType(tag: DW_TAG_structure_type, name: "__pthread_internal_list", file: !61, line: 51, size: 128, flags: DIFlagTypePassByValue, elements: !63, identifier: "_ZTS23__pthread_internal_list")
+!63 = !{!64, !66}
+!64 = !DIDerivedType(tag: DW_TAG_member, name: "__prev", scope: !62, file: !61, line: 53, baseType: !65, size: 64)
+!65 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !62, size: 64)
+!66 = !DIDerivedType(tag: DW_TAG_member, name: "__next", scope: !62, file: !61, line: 54, baseType: !65, size: 64, offset: 64)
+!67 = !DIDerivedType(tag: DW_TAG_member, name: "__size", scope: !44, file: !43, line: 70, baseType: !68, size: 320)
+!68 = !DICompositeType(tag: DW_TAG_array_type, baseType: !30, size: 320, elements: !69)
+!69 = !{!70}
+!70 = !DISubrange(count: 40)
+!71 = !DIDerivedType(tag: DW_TAG_member, name: "__align", scope: !44, file: !43, line: 71, baseType: !32, size: 64)
+!72 = !DISubprogram(name: "Lock", scope: !39, file: !3, line: 10, type: !73, scopeLine: 10, flags: DIFlagPublic | DIFlagPrototyped, spFlags: 0)
+!73 = !DISubroutineType(types: !74)
+!74 = !{null, !75}
+!75 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !39, size: 64, flags: DIFlagArtificial | DIFlagObjectPointer)
+!76 = !DISubprogram(name: "take", linkageName: "_ZN4bank4Lock4takeEv", scope: !39, file: !3, line: 11, type: !73, scopeLine: 11, flags: DIFlagPublic | DIFlagPrototyped, spFlags: 0)
+!77 = !DISubprogram(name: "give", linkageName: "_ZN4bank4Lock4giveEv", scope: !39, file: !3, line: 12, type: !73, scopeLine: 12, flags: DIFlagPublic | DIFlagPrototyped, spFlags: 0)
+!78 = !DIGlobalVariableExpression(var: !79, expr: !DIExpression())
+!79 = distinct !DIGlobalVariable(name: "hidden", linkageName: "_ZN4bank12_GLOBAL__N_16hiddenE", scope: !80, file: !3, line: 57, type: !81, isLocal: true, isDefinition: true)
+!80 = !DINamespace(scope: !2)
+!81 = distinct !DICompositeType(tag: DW_TAG_structure_type, name: "Hidden", scope: !80, file: !3, line: 54, size: 192, flags: DIFlagTypePassByValue, elements: !82)
+!82 = !{!83, !95}
+!83 = !DIDerivedType(tag: DW_TAG_member, name: "small", scope: !81, file: !3, line: 55, baseType: !84, size: 64)
+!84 = distinct !DICompositeType(tag: DW_TAG_structure_type, name: "Pair<int>", scope: !2, file: !3, line: 39, size: 64, flags: DIFlagTypePassByValue, elements: !85, templateParams: !93, identifier: "_ZTSN4bank4PairIiEE")
+!85 = !{!86, !87, !88}
+!86 = !DIDerivedType(tag: DW_TAG_member, name: "first", scope: !84, file: !3, line: 40, baseType: !4, size: 32)
+!87 = !DIDerivedType(tag: DW_TAG_member, name: "second", scope: !84, file: !3, line: 40, baseType: !4, size: 32, offset: 32)
+!88 = !DISubprogram(name: "sum", linkageName: "_ZNK4bank4PairIiE3sumEv", scope: !84, file: !3, line: 41, type: !89, scopeLine: 41, flags: DIFlagPrototyped, spFlags: 0)
+!89 = !DISubroutineType(types: !90)
+!90 = !{!4, !91}
+!91 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !92, size: 64, flags: DIFlagArtificial | DIFlagObjectPointer)
+!92 = !DIDerivedType(tag: DW_TAG_const_type, baseType: !84)
+!93 = !{!94}
+!94 = !DITemplateTypeParameter(name: "T", type: !4)
+!95 = !DIDerivedType(tag: DW_TAG_member, name: "large", scope: !81, file: !3, line: 56, baseType: !96, size: 128, offset: 64)
+!96 = distinct !DICompositeType(tag: DW_TAG_structure_type, name: "Pair<long>", scope: !2, file: !3, line: 39, size: 128, flags: DIFlagTypePassByValue, elements: !97, templateParams: !105, identifier: "_ZTSN4bank4PairIlEE")
+!97 = !{!98, !99, !100}
+!98 = !DIDerivedType(tag: DW_TAG_member, name: "first", scope: !96, file: !3, line: 40, baseType: !32, size: 64)
+!99 = !DIDerivedType(tag: DW_TAG_member, name: "second", scope: !96, file: !3, line: 40, baseType: !32, size: 64, offset: 64)
+!100 = !DISubprogram(name: "sum", linkageName: "_ZNK4bank4PairIlE3sumEv", scope: !96, file: !3, line: 41, type: !101, scopeLine: 41, flags: DIFlagPrototyped, spFlags: 0)
+!101 = !DISubroutineType(types: !102)
+!102 = !{!32, !103}
+!103 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !104, size: 64, flags: DIFlagArtificial | DIFlagObjectPointer)
+!104 = !DIDerivedType(tag: DW_TAG_const_type, baseType: !96)
+!105 = !{!106}
+!106 = !DITemplateTypeParameter(name: "T", type: !32)
+!107 = !DIGlobalVariableExpression(var: !108, expr: !DIExpression())
+!108 = distinct !DIGlobalVariable(name: "account", scope: !109, file: !3, line: 71, type: !124, isLocal: true, isDefinition: true)
+!109 = distinct !DISubprogram(name: "main", scope: !3, file: !3, line: 70, type: !17, scopeLine: 70, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, retainedNodes: !10)
+!110 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus_14, file: !3, producer: "Debian clang version 19.1.7 (3~deb12u1)", isOptimized: false, runtimeVersion: 0, emissionKind: FullDebug, retainedTypes: !111, globals: !123, splitDebugInlining: false, nameTableKind: None)
+!111 = !{!4, !39, !112}
+!112 = distinct !DICompositeType(tag: DW_TAG_class_type, name: "Guard", scope: !2, file: !3, line: 15, size: 64, flags: DIFlagTypePassByReference | DIFlagNonTrivial, elements: !113, identifier: "_ZTSN4bank5GuardE")
+!113 = !{!114, !116, !120}
+!114 = !DIDerivedType(tag: DW_TAG_member, name: "lock", scope: !112, file: !3, line: 16, baseType: !115, size: 64)
+!115 = !DIDerivedType(tag: DW_TAG_reference_type, baseType: !39, size: 64)
+!116 = !DISubprogram(name: "Guard", scope: !112, file: !3, line: 19, type: !117, scopeLine: 19, flags: DIFlagPublic | DIFlagExplicit | DIFlagPrototyped, spFlags: 0)
+!117 = !DISubroutineType(types: !118)
+!118 = !{null, !119, !115}
+!119 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !112, size: 64, flags: DIFlagArtificial | DIFlagObjectPointer)
+!120 = !DISubprogram(name: "~Guard", scope: !112, file: !3, line: 20, type: !121, scopeLine: 20, flags: DIFlagPublic | DIFlagPrototyped, spFlags: 0)
+!121 = !DISubroutineType(types: !122)
+!122 = !{null, !119}
+!123 = !{!0, !37, !107, !78}
+!124 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !6, size: 64)
+!125 = !{i32 7, !"Dwarf Version", i32 5}
+!126 = !{i32 2, !"Debug Info Version", i32 3}
+!127 = !{i32 1, !"wchar_size", i32 4}
+!128 = !{i32 8, !"PIC Level", i32 2}
+!129 = !{i32 7, !"PIE Level", i32 2}
+!130 = !{i32 7, !"uwtable", i32 2}
+!131 = !{i32 7, !"frame-pointer", i32 2}
+!132 = !{!"Debian clang version 19.1.7 (3~deb12u1)"}
+!133 = distinct !DISubprogram(name: "__cxx_global_var_init", scope: !3, file: !3, type: !134, flags: DIFlagArtificial, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition, unit: !110)
+!134 = !DISubroutineType(types: !135)
+!135 = !{null}
+!136 = !DILocation(line: 45, column: 13, scope: !133)
+!137 = distinct !DISubprogram(name: "Lock", linkageName: "_ZN4bank4LockC2Ev", scope: !39, file: !3, line: 10, type: !73, scopeLine: 10, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !72, retainedNodes: !10)
+!138 = !DILocalVariable(name: "this", arg: 1, scope: !137, type: !139, flags: DIFlagArtificial | DIFlagObjectPointer)
+!139 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !39, size: 64)
+!140 = !DILocation(line: 0, scope: !137)
+!141 = !DILocation(line: 10, column: 5, scope: !137)
+!142 = !DILocation(line: 10, column: 34, scope: !143)
+!143 = distinct !DILexicalBlock(scope: !137, file: !3, line: 10, column: 12)
+!144 = !DILocation(line: 10, column: 14, scope: !143)
+!145 = !DILocation(line: 10, column: 51, scope: !137)
+!146 = distinct !DISubprogram(name: "worth", linkageName: "_ZN4bank7Account5worthEv", scope: !6, file: !3, line: 47, type: !34, scopeLine: 47, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !33, retainedNodes: !10)
+!147 = !DILocalVariable(name: "this", arg: 1, scope: !146, type: !124, flags: DIFlagArtificial | DIFlagObjectPointer)
+!148 = !DILocation(line: 0, scope: !146)
+!149 = !DILocalVariable(name: "guard", scope: !146, file: !3, line: 48, type: !112)
+!150 = !DILocation(line: 48, column: 11, scope: !146)
+!151 = !DILocation(line: 49, column: 10, scope: !146)
+!152 = !DILocation(line: 50, column: 29, scope: !146)
+!153 = !DILocation(line: 50, column: 40, scope: !146)
+!154 = !DILocation(line: 50, column: 38, scope: !146)
+!155 = !DILocation(line: 51, column: 1, scope: !146)
+!156 = distinct !DISubprogram(name: "Guard", linkageName: "_ZN4bank5GuardC2ERNS_4LockE", scope: !112, file: !3, line: 19, type: !117, scopeLine: 19, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !116, retainedNodes: !10)
+!157 = !DILocalVariable(name: "this", arg: 1, scope: !156, type: !158, flags: DIFlagArtificial | DIFlagObjectPointer)
+!158 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !112, size: 64)
+!159 = !DILocation(line: 0, scope: !156)
+!160 = !DILocalVariable(name: "lock", arg: 2, scope: !156, file: !3, line: 19, type: !115)
+!161 = !DILocation(line: 19, column: 26, scope: !156)
+!162 = !DILocation(line: 19, column: 34, scope: !156)
+!163 = !DILocation(line: 19, column: 39, scope: !156)
+!164 = !DILocation(line: 19, column: 47, scope: !165)
+!165 = distinct !DILexicalBlock(scope: !156, file: !3, line: 19, column: 45)
+!166 = !DILocation(line: 19, column: 52, scope: !165)
+!167 = !DILocation(line: 19, column: 60, scope: !156)
+!168 = distinct !DISubprogram(name: "~Guard", linkageName: "_ZN4bank5GuardD2Ev", scope: !112, file: !3, line: 20, type: !121, scopeLine: 20, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !120, retainedNodes: !10)
+!169 = !DILocalVariable(name: "this", arg: 1, scope: !168, type: !158, flags: DIFlagArtificial | DIFlagObjectPointer)
+!170 = !DILocation(line: 0, scope: !168)
+!171 = !DILocation(line: 20, column: 16, scope: !172)
+!172 = distinct !DILexicalBlock(scope: !168, file: !3, line: 20, column: 14)
+!173 = !DILocation(line: 20, column: 21, scope: !172)
+!174 = !DILocation(line: 20, column: 29, scope: !168)
+!175 = distinct !DISubprogram(name: "total", linkageName: "_ZN4bank5totalEPNS_4BaseEi", scope: !2, file: !3, line: 60, type: !176, scopeLine: 60, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, retainedNodes: !10)
+!176 = !DISubroutineType(types: !177)
+!177 = !{!32, !178, !4}
+!178 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !12, size: 64)
+!179 = !DILocalVariable(name: "base", arg: 1, scope: !175, file: !3, line: 60, type: !178)
+!180 = !DILocation(line: 60, column: 18, scope: !175)
+!181 = !DILocalVariable(name: "limit", arg: 2, scope: !175, file: !3, line: 60, type: !4)
+!182 = !DILocation(line: 60, column: 28, scope: !175)
+!183 = !DILocalVariable(name: "guard", scope: !175, file: !3, line: 61, type: !112)
+!184 = !DILocation(line: 61, column: 11, scope: !175)
+!185 = !DILocation(line: 62, column: 9, scope: !186)
+!186 = distinct !DILexicalBlock(scope: !175, file: !3, line: 62, column: 9)
+!187 = !DILocation(line: 62, column: 15, scope: !186)
+!188 = !DILocation(line: 62, column: 25, scope: !186)
+!189 = !DILocation(line: 62, column: 23, scope: !186)
+!190 = !DILocation(line: 62, column: 9, scope: !175)
+!191 = !DILocation(line: 62, column: 32, scope: !186)
+!192 = !DILocation(line: 62, column: 38, scope: !186)
+!193 = !DILocation(line: 66, column: 1, scope: !186)
+!194 = !DILocation(line: 66, column: 1, scope: !175)
+!195 = !DILocalVariable(name: "next", scope: !175, file: !3, line: 63, type: !196)
+!196 = distinct !DICompositeType(tag: DW_TAG_class_type, scope: !175, file: !3, line: 63, size: 8, flags: DIFlagTypePassByValue | DIFlagNonTrivial, elements: !10)
+!197 = !DILocation(line: 63, column: 10, scope: !175)
+!198 = !DILocation(line: 64, column: 32, scope: !175)
+!199 = !DILocation(line: 64, column: 27, scope: !175)
+!200 = !DILocation(line: 64, column: 25, scope: !175)
+!201 = !DILocation(line: 65, column: 25, scope: !175)
+!202 = distinct !DISubprogram(name: "operator()", linkageName: "_ZZN4bank5totalEPNS_4BaseEiENK3$_0clEi", scope: !196, file: !3, line: 63, type: !203, scopeLine: 63, flags: DIFlagPrototyped, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition, unit: !110, declaration: !207, retainedNodes: !10)
+!203 = !DISubroutineType(types: !204)
+!204 = !{!4, !205, !4}
+!205 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !206, size: 64, flags: DIFlagArtificial | DIFlagObjectPointer)
+!206 = !DIDerivedType(tag: DW_TAG_const_type, baseType: !196)
+!207 = !DISubprogram(name: "operator()", scope: !196, file: !3, line: 63, type: !203, scopeLine: 63, flags: DIFlagPublic | DIFlagPrototyped, spFlags: DISPFlagLocalToUnit)
+!208 = !DILocalVariable(name: "this", arg: 1, scope: !202, type: !209, flags: DIFlagArtificial | DIFlagObjectPointer)
+!209 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !206, size: 64)
+!210 = !DILocation(line: 0, scope: !202)
+!211 = !DILocalVariable(name: "by", arg: 2, scope: !202, file: !3, line: 63, type: !4)
+!212 = !DILocation(line: 63, column: 25, scope: !202)
+!213 = !DILocation(line: 63, column: 51, scope: !202)
+!214 = !DILocation(line: 63, column: 59, scope: !202)
+!215 = !DILocation(line: 63, column: 57, scope: !202)
+!216 = !DILocation(line: 63, column: 31, scope: !202)
+!217 = distinct !DISubprogram(name: "sum", linkageName: "_ZNK4bank4PairIlE3sumEv", scope: !96, file: !3, line: 41, type: !101, scopeLine: 41, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !100, retainedNodes: !10)
+!218 = !DILocalVariable(name: "this", arg: 1, scope: !217, type: !219, flags: DIFlagArtificial | DIFlagObjectPointer)
+!219 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !104, size: 64)
+!220 = !DILocation(line: 0, scope: !217)
+!221 = !DILocation(line: 41, column: 28, scope: !217)
+!222 = !DILocation(line: 41, column: 36, scope: !217)
+!223 = !DILocation(line: 41, column: 34, scope: !217)
+!224 = !DILocation(line: 41, column: 21, scope: !217)
+!225 = !DILocation(line: 71, column: 5, scope: !109)
+!226 = !{!"branch_weights", i32 1, i32 1048575}
+!227 = !DILocation(line: 71, column: 37, scope: !109)
+!228 = !DILocation(line: 71, column: 41, scope: !109)
+!229 = !DILocation(line: 73, column: 28, scope: !230)
+!230 = distinct !DILexicalBlock(scope: !109, file: !3, line: 72, column: 9)
+!231 = !DILocation(line: 73, column: 16, scope: !230)
+!232 = !DILocation(line: 73, column: 40, scope: !230)
+!233 = !DILocation(line: 73, column: 9, scope: !230)
+!234 = !DILocation(line: 78, column: 1, scope: !109)
+!235 = !DILocation(line: 78, column: 1, scope: !230)
+!236 = !DILocation(line: 74, column: 5, scope: !230)
+!237 = !DILocalVariable(name: "limit", scope: !109, file: !3, line: 74, type: !4)
+!238 = !DILocation(line: 74, column: 18, scope: !109)
+!239 = !DILocation(line: 75, column: 28, scope: !240)
+!240 = distinct !DILexicalBlock(scope: !109, file: !3, line: 74, column: 25)
+!241 = !DILocation(line: 75, column: 9, scope: !240)
+!242 = !DILocation(line: 75, column: 18, scope: !240)
+!243 = !DILocation(line: 75, column: 26, scope: !240)
+!244 = !DILocation(line: 76, column: 16, scope: !240)
+!245 = !DILocation(line: 76, column: 9, scope: !240)
+!246 = !DILocation(line: 77, column: 5, scope: !240)
+!247 = distinct !DISubprogram(name: "Account", linkageName: "_ZN4bank7AccountC2Ev", scope: !6, file: !3, line: 32, type: !248, scopeLine: 32, flags: DIFlagArtificial | DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !250, retainedNodes: !10)
+!248 = !DISubroutineType(types: !249)
+!249 = !{null, !36}
+!250 = !DISubprogram(name: "Account", scope: !6, type: !248, flags: DIFlagArtificial | DIFlagPrototyped, spFlags: 0)
+!251 = !DILocalVariable(name: "this", arg: 1, scope: !247, type: !124, flags: DIFlagArtificial | DIFlagObjectPointer)
+!252 = !DILocation(line: 0, scope: !247)
+!253 = !DILocation(line: 32, column: 8, scope: !247)
+!254 = !DILocation(line: 33, column: 10, scope: !247)
+!255 = !DILocation(line: 34, column: 10, scope: !247)
+!256 = distinct !DISubprogram(name: "~Account", linkageName: "_ZN4bank7AccountD2Ev", scope: !6, file: !3, line: 32, type: !248, scopeLine: 32, flags: DIFlagArtificial | DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !257, retainedNodes: !10)
+!257 = !DISubprogram(name: "~Account", scope: !6, type: !248, containingType: !6, virtualIndex: 0, flags: DIFlagArtificial | DIFlagPrototyped, spFlags: DISPFlagVirtual)
+!258 = !DILocalVariable(name: "this", arg: 1, scope: !256, type: !124, flags: DIFlagArtificial | DIFlagObjectPointer)
+!259 = !DILocation(line: 0, scope: !256)
+!260 = !DILocation(line: 32, column: 8, scope: !261)
+!261 = distinct !DILexicalBlock(scope: !256, file: !3, line: 32, column: 8)
+!262 = !DILocation(line: 32, column: 8, scope: !256)
+!263 = distinct !DISubprogram(name: "~Account", linkageName: "_ZN4bank7AccountD0Ev", scope: !6, file: !3, line: 32, type: !248, scopeLine: 32, flags: DIFlagArtificial | DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !257, retainedNodes: !10)
+!264 = !DILocalVariable(name: "this", arg: 1, scope: !263, type: !124, flags: DIFlagArtificial | DIFlagObjectPointer)
+!265 = !DILocation(line: 0, scope: !263)
+!266 = !DILocation(line: 32, column: 8, scope: !263)
+!267 = distinct !DISubprogram(name: "take", linkageName: "_ZN4bank4Lock4takeEv", scope: !39, file: !3, line: 11, type: !73, scopeLine: 11, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !76, retainedNodes: !10)
+!268 = !DILocalVariable(name: "this", arg: 1, scope: !267, type: !139, flags: DIFlagArtificial | DIFlagObjectPointer)
+!269 = !DILocation(line: 0, scope: !267)
+!270 = !DILocation(line: 11, column: 39, scope: !267)
+!271 = !DILocation(line: 11, column: 19, scope: !267)
+!272 = !DILocation(line: 11, column: 47, scope: !267)
+!273 = distinct !DISubprogram(name: "give", linkageName: "_ZN4bank4Lock4giveEv", scope: !39, file: !3, line: 12, type: !73, scopeLine: 12, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !77, retainedNodes: !10)
+!274 = !DILocalVariable(name: "this", arg: 1, scope: !273, type: !139, flags: DIFlagArtificial | DIFlagObjectPointer)
+!275 = !DILocation(line: 0, scope: !273)
+!276 = !DILocation(line: 12, column: 41, scope: !273)
+!277 = !DILocation(line: 12, column: 19, scope: !273)
+!278 = !DILocation(line: 12, column: 49, scope: !273)
+!279 = distinct !DISubprogram(name: "sum", linkageName: "_ZNK4bank4PairIiE3sumEv", scope: !84, file: !3, line: 41, type: !89, scopeLine: 41, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !88, retainedNodes: !10)
+!280 = !DILocalVariable(name: "this", arg: 1, scope: !279, type: !281, flags: DIFlagArtificial | DIFlagObjectPointer)
+!281 = !DIDerivedType(tag: DW_TAG_pointer_type, baseType: !92, size: 64)
+!282 = !DILocation(line: 0, scope: !279)
+!283 = !DILocation(line: 41, column: 28, scope: !279)
+!284 = !DILocation(line: 41, column: 36, scope: !279)
+!285 = !DILocation(line: 41, column: 34, scope: !279)
+!286 = !DILocation(line: 41, column: 21, scope: !279)
+!287 = distinct !DISubprogram(name: "Base", linkageName: "_ZN4bank4BaseC2Ev", scope: !12, file: !3, line: 25, type: !27, scopeLine: 25, flags: DIFlagArtificial | DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !288, retainedNodes: !10)
+!288 = !DISubprogram(name: "Base", scope: !12, type: !27, flags: DIFlagArtificial | DIFlagPrototyped, spFlags: 0)
+!289 = !DILocalVariable(name: "this", arg: 1, scope: !287, type: !178, flags: DIFlagArtificial | DIFlagObjectPointer)
+!290 = !DILocation(line: 0, scope: !287)
+!291 = !DILocation(line: 25, column: 8, scope: !287)
+!292 = !DILocation(line: 26, column: 9, scope: !287)
+!293 = !DILocation(line: 27, column: 10, scope: !287)
+!294 = distinct !DISubprogram(name: "worth", linkageName: "_ZN4bank4Base5worthEv", scope: !12, file: !3, line: 28, type: !23, scopeLine: 28, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !22, retainedNodes: !10)
+!295 = !DILocalVariable(name: "this", arg: 1, scope: !294, type: !178, flags: DIFlagArtificial | DIFlagObjectPointer)
+!296 = !DILocation(line: 0, scope: !294)
+!297 = !DILocation(line: 28, column: 34, scope: !294)
+!298 = !DILocation(line: 28, column: 27, scope: !294)
+!299 = distinct !DISubprogram(name: "~Base", linkageName: "_ZN4bank4BaseD2Ev", scope: !12, file: !3, line: 29, type: !27, scopeLine: 29, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !26, retainedNodes: !10)
+!300 = !DILocalVariable(name: "this", arg: 1, scope: !299, type: !178, flags: DIFlagArtificial | DIFlagObjectPointer)
+!301 = !DILocation(line: 0, scope: !299)
+!302 = !DILocation(line: 29, column: 22, scope: !299)
+!303 = distinct !DISubprogram(name: "~Base", linkageName: "_ZN4bank4BaseD0Ev", scope: !12, file: !3, line: 29, type: !27, scopeLine: 29, flags: DIFlagPrototyped, spFlags: DISPFlagDefinition, unit: !110, declaration: !26, retainedNodes: !10)
+!304 = !DILocalVariable(name: "this", arg: 1, scope: !303, type: !178, flags: DIFlagArtificial | DIFlagObjectPointer)
+!305 = !DILocation(line: 0, scope: !303)
+!306 = !DILocation(line: 29, column: 21, scope: !303)
+!307 = !DILocation(line: 29, column: 22, scope: !303)
+!308 = distinct !DISubprogram(linkageName: "_GLOBAL__sub_I_bank.cc", scope: !3, file: !3, type: !309, flags: DIFlagArtificial, spFlags: DISPFlagLocalToUnit | DISPFlagDefinition, unit: !110)
+!309 = !DISubroutineType(types: !10)
+!310 = !DILocation(line: 0, scope: !308)

@@ -45,11 +45,22 @@ impl Monitor {
     /// A monitor of process `pid`. `early_locks` are those that were initialised before the first thread, and where.
     #[must_use]
     pub fn new(options: &Options, pid: u32, reporter: Reporter, early_locks: &[(u64, u64)]) -> Monitor {
+        Monitor::with(false, options, pid, reporter, early_locks)
+    }
+
+    /// One that also takes what is only [worth a try](finding::Finding::is_only_worth_a_try).
+    #[must_use]
+    pub fn for_trials(options: &Options, pid: u32, reporter: Reporter, early_locks: &[(u64, u64)]) -> Monitor {
+        Monitor::with(true, options, pid, reporter, early_locks)
+    }
+
+    fn with(rechecks: bool, options: &Options, pid: u32, reporter: Reporter, early_locks: &[(u64, u64)]) -> Monitor {
         let mut analysis = SideTrack::new(Config {
             paper: options.paper,
             strict_waits: options.strict_waits,
             functions: options.functions,
             sections: options.sections,
+            rechecks,
         });
         for &(lock, pc) in early_locks {
             analysis.step(0, &Event::new(Kind::LockInit, 0, 0, lock, pc), &mut |_| {});

@@ -308,6 +308,61 @@ fn tasks_of_a_pool_are_confirmed_like_threads() {
     }
 }
 
+/// Who needs the table looks for it as a reader and makes it as a writer. The late one finds it in ordinary runs, so it writes nothing there.
+const CHECKED_AS_READER: &str = r#"
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static int *table, made;
+static int *get(void) {
+    pthread_rwlock_rdlock(&lock);
+    int *found = table;
+    pthread_rwlock_unlock(&lock);
+    if (found) return found;
+    pthread_rwlock_wrlock(&lock);
+    if (!LOOKS_AGAIN || !table) {
+        table = calloc(1, sizeof *table);
+        made++;
+    }
+    found = table;
+    pthread_rwlock_unlock(&lock);
+    return found;
+}
+static void *worker(void *late) {
+    if (late) usleep(50000);
+    get();
+    return NULL;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, worker, i ? threads : NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    return made != 1;
+}
+"#;
+
+/// A reader conflicts with no other one, so nothing is predicted. It is tried nevertheless, and told only if the program fails.
+#[test]
+fn a_check_as_a_reader_and_a_change_as_a_writer_are_tried_with_another_reader_between() {
+    let home = Home::of_source(&format!("#define LOOKS_AGAIN 0{CHECKED_AS_READER}"));
+    let ending = home.avmon(&["confirm", "--", "./app"]);
+    assert_eq!(ending.code, Some(66), "{ending:?}");
+    let findings = home.findings("avmon.confirm");
+    assert_eq!(failing(&findings).len(), 1, "{ending:?}");
+    assert_eq!(findings.len(), 1, "{ending:?}");
+    assert!(ending.stdout.contains("get() is not atomic") && ending.stdout.contains("10 of 10 runs"), "{ending:?}");
+
+    let home = Home::of_source(&format!("#define LOOKS_AGAIN 1{CHECKED_AS_READER}"));
+    let ending = home.avmon(&["confirm", "--", "./app"]);
+    assert_eq!(ending.code, Some(0), "{ending:?}");
+    assert!(!ending.stdout.contains("WARNING"), "{ending:?}");
+    assert!(ending.stdout.contains("nothing was predicted from this run"), "{ending:?}");
+    let advice = "nothing failed; 'avmon chaos -- ./app' does without a prediction";
+    assert!(ending.stdout.contains(advice), "{ending:?}");
+    assert!(!ending.stdout.contains("schedules: 0 made (A)"), "the reader was tried: {ending:?}");
+}
+
 #[test]
 fn a_hunt_is_resumed_where_it_was() {
     let home = Home::of_example("ledger", "buggy");

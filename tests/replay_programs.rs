@@ -59,7 +59,7 @@ const MOST_STEPS: u64 = 20_000;
 
 /// Functions, sections and marked blocks, as in `avmon confirm`.
 const BLOCKS: sidetrack::Config =
-    sidetrack::Config { paper: false, strict_waits: false, functions: true, sections: true };
+    sidetrack::Config { paper: false, strict_waits: false, functions: true, sections: true, rechecks: false };
 
 /// Generous: only a program that hangs takes so long.
 const MANNER: Manner = Manner { limit: Some(Duration::from_secs(60)), shows_output: false, random_addresses: false };

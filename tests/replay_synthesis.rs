@@ -41,7 +41,7 @@ const MAP: &str = "00000000-fffffffff000 r-xp 00000000 08:01 11 /bin/simulated\n
 
 /// Blocks are the marked ones.
 const MARKED: sidetrack::Config =
-    sidetrack::Config { paper: false, strict_waits: false, functions: false, sections: false };
+    sidetrack::Config { paper: false, strict_waits: false, functions: false, sections: false, rechecks: false };
 
 fn predictions(history: &History) -> Vec<Prediction> {
     let config = analyse::Config { blocks: Blocks::Marked, budget: Budget::PATIENT, ..analyse::Config::default() };

@@ -524,6 +524,19 @@ fn a_culprit_must_conflict_with_both_flanks() {
     }
 }
 
+/// For who can try it: of the readers that conflict with nothing, only those that may come between a check as a reader and a change as a writer.
+#[test]
+fn a_reader_that_may_check_too_is_told_if_asked_for() {
+    for (first, second, culprit, conflict) in MODES {
+        let mut trace = Trace::new(Config { rechecks: true, ..BLOCKS }, 2);
+        trace.t(1).begin().sync_in(M, first).sync_in(M, second).end();
+        trace.t(2).sync_in(M, culprit);
+        let is_recheck = (first, second, culprit) == (Shared, Exclusive, Shared);
+        let expected = if conflict || is_recheck { vec![After] } else { vec![] };
+        assert_eq!(trace.kinds(), expected, "{first:?} {second:?} split by {culprit:?}");
+    }
+}
+
 #[test]
 fn readers_order_nothing_among_themselves() {
     let mut trace = Trace::new(BLOCKS, 2);

@@ -59,6 +59,9 @@ pub struct Config {
     pub functions: bool,
     /// Outermost critical sections are transactions.
     pub sections: bool,
+    /// Also tell of a reader that can come between a block's section as a reader and its next one as a writer. Nothing conflicts, so it is no
+    /// violation; but a reader that looks before the writer has changed anything may go on as the block does. For who can try it.
+    pub rechecks: bool,
 }
 
 /// The online analysis.
@@ -362,8 +365,12 @@ impl SideTrack {
         let place = findings.wrappers.place(pools, culprit);
         for window in &lock.windows {
             let Window { class, first, second } = window;
-            let exclusive = (first.mode, second.mode) == (Mode::Exclusive, Mode::Exclusive);
-            if me.clock.knows(second.at) || culprit.mode == Mode::Shared && !exclusive {
+            let is_split_by_readers = match (first.mode, second.mode) {
+                (Mode::Exclusive, Mode::Exclusive) => true,
+                (Mode::Shared, Mode::Exclusive) => config.rechecks,
+                (_, Mode::Shared) => false,
+            };
+            if me.clock.knows(second.at) || culprit.mode == Mode::Shared && !is_split_by_readers {
                 continue;
             }
             if findings.repeated(Findings::key(ErrorKind::After, *class, place)) {

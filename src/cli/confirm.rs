@@ -176,7 +176,6 @@ impl Confirm {
         }
         let over = hunt.over();
         let state = hunt.finish();
-        let has_nothing = processes.iter().all(|process| process.entries.is_empty());
 
         for case in cases {
             let tried = case.candidates.iter().filter_map(|candidate| state.tried.get(&candidate.digest));
@@ -186,6 +185,10 @@ impl Confirm {
                 untried += &untried_line(&processes[case.process].entries[case.entry].finding, why);
             }
         }
+        for process in &mut processes {
+            process.entries.retain(|entry| entry.finding.has_failed() || !entry.finding.is_only_worth_a_try());
+        }
+        let has_nothing = processes.iter().all(|process| process.entries.is_empty());
         let mut is_proven = false;
         for mut process in processes {
             process.entries.sort_by_key(|entry| Reverse(entry.finding.rung));
@@ -467,7 +470,9 @@ fn without_schedule(processes: &[Process], cases: &[Case]) -> String {
 /// Of a strong finding only: the weak ones are not even shown, if nobody asks.
 fn untried_line(finding: &Finding, why: &str) -> String {
     match finding.strength {
-        Strength::Strong => format!("avmon: not tried, since {why}: {}\n", finding.sentence),
+        Strength::Strong if !finding.is_only_worth_a_try() => {
+            format!("avmon: not tried, since {why}: {}\n", finding.sentence)
+        }
         _ => String::new(),
     }
 }

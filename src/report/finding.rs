@@ -407,11 +407,24 @@ impl Finding {
         self.trial = Some(trial);
     }
 
+    /// Whether it is a reader between a block's sections as a reader and as a writer, which is only told if the program fails then: the locks
+    /// tell of no conflict, but the reader may be about to do as the block does.
+    #[must_use]
+    pub fn is_only_worth_a_try(&self) -> bool {
+        let modes = [&self.first, &self.culprit, &self.second].map(|operation| operation.mode);
+        self.pattern.is_none() && modes == [LockMode::Shared, LockMode::Shared, LockMode::Exclusive].map(Some)
+    }
+
     /// Whether the real program showed that something is wrong.
     #[must_use]
     pub fn is_proven(&self) -> bool {
-        let has_failed = self.trial.as_ref().is_some_and(|trial| trial.verdict.is_failure());
-        self.strength == Strength::Strong && (self.rung >= Rung::Confirmed || has_failed)
+        self.strength == Strength::Strong && (self.rung >= Rung::Confirmed || self.has_failed())
+    }
+
+    /// Whether the real program failed with it.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.trial.as_ref().is_some_and(|trial| trial.verdict.is_failure())
     }
 
     /// The operations that the finding speaks of.

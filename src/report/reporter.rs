@@ -319,11 +319,10 @@ impl Reporter {
             entry_of.extend(entry.members.iter().map(|&member| (member, id)));
         }
         self.counts = counts;
-        for tally in self.tallies.values_mut() {
-            if let Tally::Finding(id) = tally {
-                *id = entry_of.get(id).copied().unwrap_or(*id);
-            }
-        }
+        self.tallies.retain(|_, tally| match tally {
+            Tally::Finding(id) => entry_of.get(id).map(|&entry| *id = entry).is_some(),
+            Tally::Suppression(_) => true,
+        });
     }
 
     /// Prints and logs a new finding.

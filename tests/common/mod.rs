@@ -12,7 +12,8 @@ use avmon::analysis::{Analysis, ErrorKind, Violation};
 use avmon::event::{Event, Kind, Mode, ThreadId};
 
 /// Marked blocks are the only transactions.
-pub const BLOCKS: Config = Config { paper: false, strict_waits: false, functions: false, sections: false };
+pub const BLOCKS: Config =
+    Config { paper: false, strict_waits: false, functions: false, sections: false, rechecks: false };
 pub const PAPER: Config = Config { paper: true, ..BLOCKS };
 pub const FUNCTIONS: Config = Config { functions: true, ..BLOCKS };
 pub const SECTIONS: Config = Config { sections: true, ..BLOCKS };

@@ -138,7 +138,7 @@ impl Cases {
 
         let symbols = names.into_symbols().without_modules();
         let reporter = recording::reporter(trace, &options, symbols, output, Some(log))?.collecting();
-        let mut monitor = Monitor::new(&options, trace.meta().pid, reporter, &trace.meta().early_locks);
+        let mut monitor = Monitor::for_trials(&options, trace.meta().pid, reporter, &trace.meta().early_locks);
         let mut modules = RecordedModules::of(trace);
         recording::read_monitored(trace, Progress::new(), |thread, event| {
             monitor.step(thread, event, &mut modules);

@@ -361,7 +361,13 @@ impl Look<'_> {
 
     fn observed(&self, run: &machine::Run) -> Observed {
         let serialisable = Graph::new(&run.log, self.strict_waits).cycle().is_none();
-        let config = Config { paper: false, strict_waits: self.strict_waits, functions: false, sections: false };
+        let config = Config {
+            paper: false,
+            strict_waits: self.strict_waits,
+            functions: false,
+            sections: false,
+            rechecks: false,
+        };
         let mut analysis = SideTrack::new(config);
         let mut predicted = Vec::new();
         for (thread, event) in self.machine.events(run) {

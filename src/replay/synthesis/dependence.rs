@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::Target;
 use crate::predict::history::{At, History, Lane, NONE, Op};
 
 /// What a step touches, and whether it changes that.
@@ -19,13 +20,16 @@ pub struct Objects<'h> {
     forks: u32,
     /// A refusal of what nobody holds, as of a semaphore, depends on how often it was signalled and awaited before.
     units: u32,
+    /// Steps of the violation, which come in its order also where nothing else asks for that: readers of a lock.
+    ordered: Vec<At>,
 }
 
 impl<'h> Objects<'h> {
-    pub fn new(history: &'h History) -> Objects<'h> {
+    pub fn new(history: &'h History, target: &Target) -> Objects<'h> {
         let locks = history.variables.len() as u32;
         let forks = locks + history.locks.len() as u32;
-        Objects { history, locks, forks, units: forks + 1 }
+        let ordered = target.roles.iter().map(|&(at, _)| at).collect();
+        Objects { history, locks, forks, units: forks + 1, ordered }
     }
 
     pub const fn count(&self) -> usize {
@@ -40,7 +44,7 @@ impl<'h> Objects<'h> {
             Op::Refused if step.link == NONE => Touch { object: self.units, changes: true },
             Op::Acquire | Op::Refused => lock(true),
             // Readers are not in each other's way.
-            Op::AcquireShared => lock(false),
+            Op::AcquireShared => lock(self.ordered.contains(&at)),
             Op::Release => lock(step.link == NONE || self.history.step(step.link).op != Op::AcquireShared),
             // What a wait comes after is told by the history.
             Op::Signal | Op::Await => Touch { object: self.units, changes: false },

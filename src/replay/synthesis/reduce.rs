@@ -19,7 +19,7 @@ use crate::predict::search::needs;
 /// The steps that lead to a target, in an order that its own implies.
 #[must_use]
 pub fn reduce(history: &History, target: &Target) -> Vec<At> {
-    let objects = Objects::new(history);
+    let objects = Objects::new(history, target);
     let (needed, awaited) = needed(history, &objects, target);
     let waits = Waits::new(history, &objects, &needed, &awaited);
     in_few_turns(history, &needed, waits)

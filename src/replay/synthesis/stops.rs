@@ -69,7 +69,7 @@ impl Stops {
         let roles: FxHashSet<At> = target.roles.iter().map(|&(at, _)| at).collect();
         let is_stop = |at: &At| (!is_plain(history.step(*at).op) || roles.contains(at)) && act(history, *at).is_some();
         let mut is_stop: Vec<bool> = order.iter().map(is_stop).collect();
-        stop_at_races(history, order, &mut is_stop);
+        stop_at_races(history, target, order, &mut is_stop);
         Stops { turns: turns(history, order, &is_stop), barriers: barriers(history, order) }
     }
 }
@@ -86,7 +86,7 @@ fn numbers_of_turns(history: &History, order: &[At]) -> Vec<u32> {
     order.iter().map(number).collect()
 }
 
-fn stop_at_races(history: &History, order: &[At], is_stop: &mut [bool]) {
+fn stop_at_races(history: &History, target: &Target, order: &[At], is_stop: &mut [bool]) {
     let turns = numbers_of_turns(history, order);
     let lane_of = |place: usize| history.step(order[place]).lane as usize;
     // The turn of the next stop of the step's thread, and of the last one, the step itself included.
@@ -99,7 +99,7 @@ fn stop_at_races(history: &History, order: &[At], is_stop: &mut [bool]) {
         }
         next[place] = *nearest;
     }
-    let objects = Objects::new(history);
+    let objects = Objects::new(history, target);
     let mut conflicts = Conflicts::default();
     let mut nearest = vec![None; history.lanes.len()];
     let mut races = Vec::new();

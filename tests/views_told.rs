@@ -40,10 +40,14 @@ impl Home {
         let home = Home(tempfile::tempdir().unwrap());
         let input = file(home.path(), name, source, 0o644);
         build::compile(variant, &input, &home.path().join("app"), &[&["-g"], flags].concat()).unwrap();
-        let quiet = ["record", "--exitcode", "0", "--report=0", "--summary=0", "-o", "run", "--", "./app"];
-        let ending = home.avmon(&quiet);
-        assert_eq!(ending.code, Some(0), "{ending:?}");
+        home.record(&[]);
         home
+    }
+
+    fn record(&self, more: &[&str]) {
+        let quiet = ["record", "--exitcode", "0", "--report=0", "--summary=0", "-o", "run"];
+        let ending = self.avmon(&[&quiet, more, &["--", "./app"]].concat());
+        assert_eq!(ending.code, Some(0), "{ending:?}");
     }
 
     fn path(&self) -> &Path {
@@ -289,6 +293,22 @@ fn a_count_belongs_to_nothing_that_it_is_not_put_together_with() {
     assert!(ending.stdout.contains("counted-on: one of the writes makes the new value from the old one"), "{ending:?}");
     assert!(!ending.stdout.contains("press() is not atomic"), "{ending:?}");
     assert_eq!(blocks(&home(&["-DSUM"]).predicted("views", &[])), ["press"]);
+}
+
+/// Without the code a block that reads what it then writes may count. One that only writes does not.
+#[test]
+fn without_the_code_what_may_be_a_count_is_weak() {
+    // Who reads both finds the claim as it was, so that nothing else follows from it.
+    let strength = |source: &str| {
+        let source = source.replace("set_claim(2)", "set_claim(0)");
+        let home = Home::of("app.c", &in_order(&source), Variant::Instrumented, &[]);
+        home.record(&["--values"]);
+        let found = home.predicted("views", &[]);
+        assert_eq!(blocks(&found), ["press"], "{found:#?}");
+        text(&found[0], "strength").to_owned()
+    };
+    assert_eq!(strength(LIFT), "assumed");
+    assert_eq!(strength(&LIFT.replace("waiting++", "waiting = 2")), "strong");
 }
 
 /// Many turns, in the work of a thread or in a call of it.

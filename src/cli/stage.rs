@@ -4,11 +4,15 @@ use super::exit::{ExitCode, Failure};
 use super::launch::Launch;
 use super::predict::effort::Deadline;
 use super::tell;
+use crate::options::Options;
 use crate::replay::journal::{self, Entry};
 use crate::replay::run::{self, Ended, Exit, Manner, Unfinished};
-use crate::replay::schedule::Schedule;
+use crate::replay::schedule::{Act, Schedule};
 use crate::replay::verdict::{Baseline, Looks};
+use crate::report::modules::{ModuleMap, Place};
+use crate::report::symbols::Symbols;
 use crate::runtime::pins::Pin;
+use parking_lot::Mutex;
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs;
@@ -59,6 +63,7 @@ pub struct Stage {
     /// Runs that have begun: each has files of its own.
     runs: AtomicUsize,
     is_pin_tried: AtomicBool,
+    symbols: Mutex<Symbols>,
 }
 
 impl Stage {
@@ -89,6 +94,7 @@ impl Stage {
             shows_output: false,
             runs: AtomicUsize::new(0),
             is_pin_tried: AtomicBool::new(false),
+            symbols: Mutex::new(Symbols::new(&Options::default(), ModuleMap::default())),
         })
     }
 
@@ -169,6 +175,7 @@ impl Stage {
             self.run_until(steering.launch.command(), false, &|| watch.is_stuck(&[entries(&steering.journal)]))?;
         let mut told = entries(&steering.journal);
         watch.settle(&mut told);
+        self.name(&mut told);
         // Those that came before the one that is meant.
         let others = (0..schedule.process).map(|process| numbered(&steering.journals, process));
         for path in others.chain([steering.journal]) {
@@ -209,12 +216,28 @@ impl Stage {
         let mut told = entries();
         for told in &mut told {
             watch.settle(told);
+            self.name(told);
         }
         let told = told.into_iter().flatten().collect();
         for journal in journals().collect::<Vec<PathBuf>>() {
             forget(&journal);
         }
         Ok((ended, told))
+    }
+
+    /// Finds out what people call the places that a journal tells of.
+    fn name(&self, journal: &mut [Entry]) {
+        let found = journal.iter_mut().flat_map(|entry| match entry {
+            Entry::Difference { found, .. } => vec![found],
+            Entry::Deadlock { threads, .. } => threads.iter_mut().map(|waiting| &mut waiting.at).collect(),
+            _ => Vec::new(),
+        });
+        for found in found.filter(|found| !found.module.is_empty() && found.act != Act::End) {
+            // The call is the instruction before the one that it returns to.
+            let place =
+                Place { module: found.module.as_str().into(), inode: 0, offset: found.offset.saturating_sub(1) };
+            found.name = Some(self.symbols.lock().frames_at(&place)[0].in_function());
+        }
     }
 
     fn run_until(

@@ -29,13 +29,12 @@ pub fn judge(report: &mut Report, history: &History, views: Option<&Views>) {
     for mut prediction in report.predictions.drain(..) {
         let Prediction { shape, steps, .. } = prediction;
         let mut drop = |reason| report.filtered.push(Filtered { shape, steps, reason });
-        match answer(&prediction, history) {
+        let counts = || views.filter(|_| shape == Shape::View).and_then(|views| counts(history, views, &steps));
+        match answer(&prediction, history).or_else(counts) {
+            Some(Answer::Independent) if history.step(steps.first).op.writes() => drop(Reason::CountedOn),
             Some(Answer::Independent) => drop(Reason::Independent),
             _ if shape == Shape::Stale && views.is_some_and(|views| is_acted_on(history, views, &steps)) => {
                 drop(Reason::ActedOn);
-            }
-            _ if shape == Shape::View && views.is_some_and(|views| is_counted_on(history, views, &steps)) => {
-                drop(Reason::CountedOn);
             }
             answer => {
                 prediction.dependency = answer;
@@ -72,24 +71,30 @@ fn is_acted_on(history: &History, views: &Views, &Steps { first: read, second, .
     })
 }
 
-/// Whether one of two writes makes the new value of its variable from the old one, so that it fits whatever was there, and who reads both makes
-/// nothing from them, as in the rules of `lint`.
-fn is_counted_on(history: &History, views: &Views, steps: &Steps) -> bool {
+/// What two writes have to do with each other for who reads both. If one of them makes the new value of its variable from the old one, it fits
+/// whatever was there, and if who reads both makes nothing from them either, they are independent, as in the rules of `lint`. Without the code it may be so
+/// if the block reads the old value. Nothing where neither is a question.
+fn counts(history: &History, views: &Views, steps: &Steps) -> Option<Answer> {
     let &Steps { first, culprit, culprit_too, second } = steps;
-    let Some(code) = history.code.as_ref().filter(|_| [first, second].iter().all(|&at| history.step(at).op.writes()))
-    else {
-        return false;
-    };
-    let is_made_from_old = |write: At| {
-        let step = history.step(write);
-        let around = |block: &&Block| block.begin <= write && write <= block.end;
-        views.blocks(step.lane).iter().filter(around).any(|block| {
-            let old = views.touch(step.lane, block, Access::Read, step.object).filter(|old| old.first <= write);
-            old.is_some_and(|old| matches!(code.direct(history, old.first, write), Answer::Depends(_)))
-        })
-    };
-    [first, second].into_iter().any(is_made_from_old)
-        && code.put_together(history, culprit, culprit_too) == Answer::Independent
+    if ![first, second].iter().all(|&at| history.step(at).op.writes()) {
+        return None;
+    }
+    let mut counts =
+        [first, second].into_iter().flat_map(|write| old_values(history, views, write).map(move |old| (old, write)));
+    let Some(code) = history.code.as_ref() else { return counts.next().map(|_| Answer::Unknown) };
+    let is_count = counts.any(|(old, write)| matches!(code.direct(history, old, write), Answer::Depends(_)));
+    let is_independent = is_count && code.put_together(history, culprit, culprit_too) == Answer::Independent;
+    is_independent.then_some(Answer::Independent)
+}
+
+/// Where the blocks around a write read what it writes over.
+fn old_values(history: &History, views: &Views, write: At) -> impl Iterator<Item = At> {
+    let step = history.step(write);
+    let around = move |block: &&Block| block.begin <= write && write <= block.end;
+    views.blocks(step.lane).iter().filter(around).filter_map(move |block| {
+        let old = views.touch(step.lane, block, Access::Read, step.object)?;
+        (old.first <= write).then_some(old.first)
+    })
 }
 
 /// Nothing where no dependency is needed: what is written in parts is torn for whoever reads it all.

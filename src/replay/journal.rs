@@ -50,9 +50,12 @@ pub fn deadlock(journal: &[Entry]) -> Option<(&[Waiting], bool)> {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Found {
     pub act: Act,
-    /// The last part of the file's path; empty if the code lies in none.
+    /// The file's path; empty if the code lies in none.
     pub module: String,
     pub offset: u64,
+    /// What people call the place. Whoever reads the journal finds it out.
+    #[serde(skip)]
+    pub name: Option<String>,
 }
 
 /// Why a turn was given up.

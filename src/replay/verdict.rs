@@ -8,6 +8,7 @@ use super::journal::{Entry, Found, Waiting, Why, deadlock};
 use super::run::{Ended, Exit, Written};
 use super::schedule::{Place, Role, Schedule, Step};
 use crate::event::ThreadId;
+use crate::report::modules::file_name;
 
 macro_rules! verdicts {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $meaning:literal;)*) => {
@@ -492,11 +493,12 @@ pub fn step(thread: ThreadId, place: &Place) -> String {
 }
 
 fn found(found: &Found) -> String {
-    if found.module.is_empty() {
-        format!("{} at {:#x}", found.act.word(), found.offset)
-    } else {
-        format!("{} at {}+{:#x}", found.act.word(), found.module, found.offset)
-    }
+    let place = match (&found.name, &*found.module) {
+        (Some(name), _) => name.clone(),
+        (None, "") => format!("{:#x}", found.offset),
+        (None, path) => format!("{}+{:#x}", file_name(path), found.offset),
+    };
+    format!("{} at {place}", found.act.word())
 }
 
 /// Why a run did not come to its violation, as far as this entry knows.
@@ -784,7 +786,7 @@ turn 1 1 0!second
 
     #[test]
     fn the_first_difference_is_told_with_what_was_expected() {
-        let did = Found { act: Act::Read, module: "teller".into(), offset: 0x44 };
+        let did = Found { act: Act::Read, module: "/bin/teller".into(), offset: 0x44, name: None };
         let mut journal = reached();
         journal.insert(1, Entry::Difference { thread: 2, turn: 0, expected: Some(1), found: did });
         assert_eq!(judged(&journal, PASSED).verdict, Verdict::Confirmed, "it found its way back");
@@ -797,13 +799,14 @@ turn 1 1 0!second
 
     #[test]
     fn a_deadlock_counts_once_the_culprit_is_in() {
-        let at = Found { act: Act::Lock, module: "teller".into(), offset: 0x10 };
+        let name = Some("balance teller.c:15".to_owned());
+        let at = Found { act: Act::Lock, module: "/bin/teller".into(), offset: 0x10, name };
         let stuck = Entry::Deadlock { threads: vec![Waiting { thread: 1, at, object: 5 }], is_certain: true };
         let mut journal = reached();
         journal.truncate(3);
         journal.push(stuck.clone());
         let judged = self::judged(&journal, Exit::Timeout);
-        assert_eq!((judged.verdict, &*judged.detail), (Verdict::Deadlock, "T1 waits: lock at teller+0x10"));
+        assert_eq!((judged.verdict, &*judged.detail), (Verdict::Deadlock, "T1 waits: lock at balance teller.c:15"));
         assert_eq!(self::judged(&[stuck], PASSED).verdict, Verdict::Infeasible);
     }
 

@@ -42,6 +42,15 @@ impl Frame {
         }
     }
 
+    /// The same, behind the name of its function.
+    #[must_use]
+    pub fn in_function(&self) -> String {
+        match &self.function {
+            Some(function) => format!("{function} {}", self.short()),
+            None => self.short(),
+        }
+    }
+
     /// Module and offset; empty for a place that is known from the source only.
     #[must_use]
     pub fn place(&self) -> String {

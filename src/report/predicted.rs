@@ -104,6 +104,8 @@ impl Story<'_> {
             Shape::Two if !self.variables_belong_together() => Strength::Unrelated,
             // The culprit accesses the two in one atomic block, whatever its function is.
             Shape::View if is_base && !(self.is_proven() && self.block_reads()) => Strength::Base,
+            // One of the writes may be a count, which fits whatever was there.
+            Shape::View if !self.block_reads() && self.is_unknown() => Strength::Assumed,
             Shape::Stale if !self.is_proven() && !self.writes_back() => Strength::Assumed,
             // What is read under one lock and used under another that nobody takes with it was seldom meant to hold until then.
             Shape::Stale if !self.locks_are_related() => Strength::Unrelated,
@@ -139,6 +141,11 @@ impl Story<'_> {
     /// Whether the program's code tells that the two accesses have to do with each other.
     const fn is_proven(&self) -> bool {
         matches!(self.prediction.dependency, Some(Answer::Depends(_)))
+    }
+
+    /// Whether it was asked, and could not be told.
+    const fn is_unknown(&self) -> bool {
+        matches!(self.prediction.dependency, Some(Answer::Unknown))
     }
 
     /// Whether the block looks at two variables, and does not set them.

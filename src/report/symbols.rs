@@ -79,18 +79,23 @@ impl Symbols {
 
     /// The functions at a code address, innermost first; all but the last are inlined. Never empty.
     pub fn frames(&mut self, address: u64) -> Arc<[Frame]> {
-        let Some(place) = self.place(address) else {
-            return Arc::from([Frame { offset: address, ..Frame::default() }]);
-        };
-        if let Some(known) = self.frames.get(&place) {
+        match self.place(address) {
+            Some(place) => self.frames_at(&place),
+            None => Arc::from([Frame { offset: address, ..Frame::default() }]),
+        }
+    }
+
+    /// The same of a place in a file.
+    pub fn frames_at(&mut self, place: &Place) -> Arc<[Frame]> {
+        if let Some(known) = self.frames.get(place) {
             return Arc::clone(known);
         }
-        let mut found = self.ask(&place, Image::frames).unwrap_or_default();
+        let mut found = self.ask(place, Image::frames).unwrap_or_default();
         if found.is_empty() {
             found.push(SourceFrame::default());
         }
         let last = found.len() - 1;
-        let symbol = self.function_symbol(&place).map(|symbol| symbol.name);
+        let symbol = self.function_symbol(place).map(|symbol| symbol.name);
         found[last].function = fuller(found[last].function.take(), symbol);
         let module = place.module.strip_suffix(DELETED).unwrap_or(&place.module);
         let frames: Arc<[Frame]> = found
@@ -106,7 +111,7 @@ impl Symbols {
                 offset: place.offset,
             })
             .collect();
-        self.frames.insert(place, Arc::clone(&frames));
+        self.frames.insert(place.clone(), Arc::clone(&frames));
         frames
     }
 

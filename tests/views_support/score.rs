@@ -8,7 +8,8 @@
 //!   either order.
 //! - One of its variables is one of the violation's. Types are not compared, because tools name the object or the type.
 //!
-//! Several reports about the same violation count once. All other reports are invented: one for each block and set of variables.
+//! Several reports about the same violation count once. All other reports are invented: one for each block and set of variables, where the elements
+//! of an array are one variable, as for every tool that reads the source.
 
 use super::known::{Kind, Mark, Program, Violation};
 use super::literature::Figures;
@@ -36,8 +37,8 @@ impl Score {
                 .map(|violation| violation.number)
                 .collect();
             if about.is_empty() {
-                let variables: BTreeSet<&str> = finding.variable_names().into_iter().collect();
-                let variables: Vec<&str> = variables.into_iter().collect();
+                let variables: BTreeSet<String> = finding.variable_names().into_iter().map(without_indices).collect();
+                let variables: Vec<String> = variables.into_iter().collect();
                 invented.insert(format!("{} {} of {}", finding.pattern(), finding.block(), variables.join(", ")));
             }
             found.extend(about);
@@ -75,6 +76,13 @@ fn is_at(finding: &Finding, operation: &str, marks: &[Mark], violation: &Violati
     let is_of_caller = |place: &Place| last_name(&place.function) == last_name(&violation.function);
     let is_called = |place: &Place| marks.iter().any(|mark| has_word(&mark.code, last_name(&place.function)));
     !places.iter().any(is_of_caller) && places.first().is_some_and(is_called)
+}
+
+/// `floors[].lamp` for `floors[3].lamp`.
+fn without_indices(name: &str) -> String {
+    let mut parts = name.split('[');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |name, part| name + "[" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 /// The member of `type.member`, `objects[].member`, `array[3]` or `Class::member`.

@@ -181,7 +181,7 @@ impl World {
     }
 
     fn entries(&self) -> Vec<Entry> {
-        let found = |act, code| Found { act, module: String::new(), offset: code };
+        let found = |act, code| Found { act, module: String::new(), offset: code, name: None };
         self.news.iter().cloned().map(|news| news.entry(found)).collect()
     }
 }

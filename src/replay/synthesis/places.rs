@@ -72,9 +72,5 @@ fn name(pc: u64, act: Act, symbols: &mut Symbols) -> String {
         Act::Start => symbols.frames(pc),
         _ => symbols.call_frames(pc),
     };
-    let frame = &frames[0];
-    match &frame.function {
-        Some(function) => format!("{function} {}", frame.short()),
-        None => frame.short(),
-    }
+    frames[0].in_function()
 }

@@ -84,7 +84,9 @@ impl Strength {
             Strength::Unrelated => {
                 "two variables that are not written or read together, or no lock guards both, so they may have nothing to do with each other"
             }
-            Strength::Assumed => "a value that is assumed, not known, to be of use in the later block",
+            Strength::Assumed => {
+                "what ties the two places together is assumed, not known: that a value is of use later, or that neither write is a mere count"
+            }
         }
     }
 }

@@ -107,7 +107,6 @@ pub fn modules() -> ModuleMap {
 /// Where in which file an address of this process lies.
 pub fn found(modules: &ModuleMap, act: Act, code: u64) -> Found {
     let place = modules.find(code);
-    let (module, offset) =
-        place.map_or((String::new(), code), |place| (file_name(&place.module).to_owned(), place.offset));
-    Found { act, module, offset }
+    let (module, offset) = place.map_or((String::new(), code), |place| (place.module.to_string(), place.offset));
+    Found { act, module, offset, name: None }
 }

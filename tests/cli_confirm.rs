@@ -102,8 +102,16 @@ fn four_shards_are_the_whole() {
     file(home.directory.path(), "all.jsonl", &log.stdout, 0o644);
     let told = |arguments: &[&str]| results(&home.avmon(arguments).stdout);
     assert_eq!(told(&["report", "--strength", "all", "all.jsonl"]), results(&whole.stdout));
-    let ids = log.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].as_u64());
+    let records: Vec<Value> = log.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let ids = records.iter().filter_map(|record| record["id"].as_u64());
     assert!(ids.eq(1..=results(&whole.stdout).len() as u64), "{log:?}");
+    let summary = records.last().unwrap();
+    let strong = records.iter().filter(|record| record["strength"] == "strong").count();
+    assert_eq!(
+        (summary["type"].as_str(), summary["strong"].as_u64()),
+        (Some("summary"), Some(strong as u64)),
+        "{log:?}"
+    );
     let command = printed_command(&merged.stdout);
     assert!(command[1].starts_with("part"), "{command:?}");
     let again = home.avmon(&command);

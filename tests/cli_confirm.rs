@@ -317,7 +317,7 @@ fn tasks_of_a_pool_are_confirmed_like_threads() {
 }
 
 /// Who needs the table looks for it as a reader and makes it as a writer. The late one finds it in ordinary runs, so it writes nothing there.
-const CHECKED_AS_READER: &str = r#"
+const CHECKED_AS_READER: &str = r"
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -348,7 +348,7 @@ int main(void) {
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     return made != 1;
 }
-"#;
+";
 
 /// A reader conflicts with no other one, so nothing is predicted. It is tried nevertheless, and told only if the program fails.
 #[test]

@@ -22,11 +22,11 @@ proptest! {
 
     #[test]
     fn any_stream_is_survived_and_leaves_nothing(
-        switches in any::<[bool; 4]>(),
+        switches in any::<[bool; 5]>(),
         steps in proptest::collection::vec((0..THREADS, any_kind(), any::<bool>(), 0..4_u64, 1..=OBJECTS), 1..300),
     ) {
-        let [paper, strict_waits, functions, sections] = switches;
-        let mut trace = Trace::new(Config { paper, strict_waits, functions, sections }, 0);
+        let [paper, strict_waits, functions, sections, rechecks] = switches;
+        let mut trace = Trace::new(Config { paper, strict_waits, functions, sections, rechecks }, 0);
         for (line, (thread, kind, shared, number, object)) in steps.into_iter().enumerate() {
             let mode = if shared { Mode::Shared } else { Mode::Exclusive };
             trace.event(thread, Event::new(kind, mode as u8, number, object, line as u64 % 20));

@@ -1141,6 +1141,35 @@ fn calls_of_one_function_for_two_objects() {
     assert_eq!(found("add(&a, get(&a))", "add(&a, 1)"), expected(&[("strong", "stale_value", "total")]));
 }
 
+/// A value that goes from one object to another, both under locks of their own, is not written back to where it came from.
+#[test]
+fn one_function_that_writes_to_two_objects_writes_to_the_one_it_is_given() {
+    let sources = Sources::new().with(
+        "move.c",
+        "#include <pthread.h>
+struct account { pthread_mutex_t lock; long balance; };
+static struct account a = {PTHREAD_MUTEX_INITIALIZER, 1}, b = {PTHREAD_MUTEX_INITIALIZER, 1};
+static long get(struct account *it) { pthread_mutex_lock(&it->lock); long now = it->balance; pthread_mutex_unlock(&it->lock); return now; }
+static void set(struct account *it, long to) { pthread_mutex_lock(&it->lock); it->balance = to; pthread_mutex_unlock(&it->lock); }
+static void copy(void) { set(&b, get(&a)); }
+static void *one(void *argument) { copy(); return argument; }
+static void *two(void *argument) { set(&a, 5); set(&b, 6); return argument; }
+int main(void)
+{
+    pthread_t threads[2];
+    pthread_create(&threads[0], 0, one, 0);
+    pthread_create(&threads[1], 0, two, 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return 0;
+}
+",
+    );
+    let ending = sources.lint(&["move.c"]);
+    assert!(ending.stdout.contains("writes what follows from it to 'b.balance'"), "{ending:?}");
+    let quiet = sources.lint(&["move.c", "--report=0", "--summary=0"]);
+    assert_eq!(quiet.stdout, "", "{quiet:?}");
+}
+
 #[test]
 fn a_version_that_is_compared_protects_a_value() {
     let program = |check: &str, other: &str| {
@@ -1191,6 +1220,14 @@ int main(void)
         .replace("    return is_done;\n", "    }\n");
     assert!(endless.contains("for (;;)") && endless.contains("return 1;") && !endless.contains("return is_done"));
     assert_eq!(Sources::new().with("version.c", &endless).found(&["version.c"]), [], "tried until it is done");
+    let kept = program("is_same", "version++;")
+        .replace("    if (is_same)", "    int is_same = version == seen;\n    if (is_same)");
+    assert!(kept.contains("int is_same"));
+    assert_eq!(
+        Sources::new().with("version.c", &kept).found(&["version.c"]),
+        [],
+        "what is compared is kept in a variable"
+    );
     assert_ne!(found("version == seen", ""), 0, "one writer leaves the version as it is");
     assert_ne!(found("version > 0", "version++;"), 0, "it is not compared with what was seen");
     assert_ne!(found("seen > 0", "version++;"), 0, "it is not looked at again");

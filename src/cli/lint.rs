@@ -132,9 +132,10 @@ impl Lint {
                     .map_err(|error| Failure::internal(format!("cannot read the log: {error}")))?;
                 super::print(&text)?;
             }
-            None => {
+            None if options.summary => {
                 super::print(closing.as_bytes())?;
             }
+            None => {}
         }
         let code = recording::exit_code(reporter.strong() > 0, self.flags.settings())?;
         Ok(if failures.is_empty() { code } else { code_of_part(code) })

@@ -11,7 +11,7 @@ use super::trace::{At, Reach, Step, Tracer, ascent};
 use crate::causal::Graph;
 use crate::causal::control::{dependences, successors};
 use crate::causal::facts::{Facts, Variable};
-use crate::causal::graph::{Edge, Node, What};
+use crate::causal::graph::{Node, What};
 use crate::ir::model::{BlockId, Function, FunctionId, Op, Operand};
 
 /// Why two blocks of a process should be one.
@@ -538,8 +538,10 @@ impl<'l> Lint<'l> {
                     let At::Block(second) = step.at else { continue };
                     let What::Instruction(function, number) = self.seen.graph.what(step.node) else { continue };
                     let access = self.seen.graph.facts.functions[function as usize].accesses.get(&number);
-                    let written =
-                        access.and_then(|it| it.writes.iter().find(|it| self.seen.blocks.is_shared[**it as usize]));
+                    // One that locks for several objects writes to one of them in each of its blocks.
+                    let Blocks { is_shared, list, .. } = &self.seen.blocks;
+                    let is_meant = |it: &&Variable| is_shared[**it as usize] && list[second].writes.contains(*it);
+                    let written = access.and_then(|it| it.writes.iter().find(is_meant));
                     let Some(&written) = written else { continue };
                     let path = reach.path(*step);
                     let ascent = ascent(self.seen.graph, &path);
@@ -727,8 +729,25 @@ impl Lint<'_> {
         let [one, other] = &operands[..] else { return false };
         let (Some(one), Some(other)) = (made(one), made(other)) else { return false };
         let fits = |one: Node, other: Node| new.contains(&one) && old.contains(&other) && !new.contains(&other);
-        let decides = |edge: &Edge| matches!(graph.what(edge.to), What::Condition(..));
-        (fits(one, other) || fits(other, one)) && graph.edges(node).iter().any(decides)
+        (fits(one, other) || fits(other, one)) && self.comes_to_decide(node, new)
+    }
+
+    /// Whether what follows from an instruction decides something, also by way of a variable, as far as that is inside.
+    fn comes_to_decide(&self, node: Node, inside: &FxHashSet<Node>) -> bool {
+        let graph = self.seen.graph;
+        let mut seen: FxHashSet<Node> = [node].into_iter().collect();
+        let mut waiting = vec![node];
+        while let Some(node) = waiting.pop() {
+            for edge in graph.edges(node) {
+                if matches!(graph.what(edge.to), What::Condition(..)) {
+                    return true;
+                }
+                if inside.contains(&edge.to) && seen.insert(edge.to) {
+                    waiting.push(edge.to);
+                }
+            }
+        }
+        false
     }
 
     /// Whether what a block reads decides if it writes: also if the other side only comes back to ask again, so that the write is sure to

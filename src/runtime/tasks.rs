@@ -1,6 +1,7 @@
 //! The process's threads as the kernel sees them.
 
 use super::bare_file::{self, BareFile};
+use std::time::Duration;
 
 /// All threads of the process.
 fn ids() -> Option<Vec<u32>> {
@@ -24,12 +25,35 @@ fn ids() -> Option<Vec<u32>> {
     }
 }
 
+/// The letter by which the kernel calls the state of a thread of this process. None if it has left.
+fn state_of(thread: u32) -> Option<char> {
+    let stat = bare_file::read(&format!("/proc/self/task/{thread}/stat"))?;
+    // The state follows the name, which is in parentheses and may contain anything.
+    stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+}
+
 /// Whether this thread of the process has not ended. The main thread stays as a zombie when it ends first.
 #[must_use]
 pub fn is_running(thread: u32) -> bool {
-    let stat = bare_file::read(&format!("/proc/self/task/{thread}/stat")).unwrap_or_default();
-    // The state follows the name, which is in parentheses and may contain anything. No stat: it left just now.
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    state_of(thread).is_some_and(|state| !matches!(state, 'Z' | 'X'))
+}
+
+/// Whether a thread is in the middle of its instructions: it runs, would run if it had a processor, waits for a page, or was stopped.
+#[must_use]
+pub fn is_held_up(thread: u32) -> bool {
+    state_of(thread).is_some_and(|state| matches!(state, 'R' | 'D' | 'T' | 't'))
+}
+
+/// For how long a thread of this process had a processor. None if it has left.
+#[must_use]
+pub fn time_run(thread: u32) -> Option<Duration> {
+    /// What the kernel makes of a thread's id to have the number of its clock: the time that it was scheduled, and of one thread only.
+    const SCHEDULED_OF_THREAD: libc::clockid_t = 6;
+    let clock = !(thread as libc::clockid_t) << 3 | SCHEDULED_OF_THREAD;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: room for a time.
+    let code = unsafe { libc::syscall(libc::SYS_clock_gettime, clock, &raw mut time) };
+    (code == 0).then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))
 }
 
 /// Whether every thread of the process has ended but the calling one and `other`.
@@ -79,6 +103,7 @@ pub fn handles_signals() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
     #[test]
     fn a_thread_runs_until_it_has_ended() {
@@ -91,11 +116,38 @@ mod tests {
         });
         let id = told.recv().unwrap();
         assert!(is_running(id) && ids().unwrap().contains(&id));
+        assert!(time_run(id).is_some());
         assert!(!are_gone_but_for(0));
         drop(stop);
         thread.join().unwrap();
         while is_running(id) {
             std::thread::yield_now();
         }
+        assert_eq!(time_run(id), None);
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_is_not_held_up() {
+        // SAFETY: no preconditions.
+        let me = unsafe { libc::gettid() } as u32;
+        let before = time_run(me).unwrap();
+        let begin = Instant::now();
+        while begin.elapsed() < Duration::from_millis(5) {}
+        assert!(is_held_up(me) && time_run(me).unwrap() > before);
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            let (tell, told) = std::sync::mpsc::channel();
+            scope.spawn(move || {
+                // SAFETY: no preconditions.
+                tell.send(unsafe { libc::gettid() } as u32).unwrap();
+                let _ = stopped.recv();
+            });
+            let id = told.recv().unwrap();
+            while is_held_up(id) {
+                std::thread::yield_now();
+            }
+            assert!(is_running(id));
+            drop(stop);
+        });
     }
 }

@@ -122,7 +122,7 @@ kinds! {
     Branches = 27, false, "branches";
     /// Thread `number` is called what the 16 bytes of `object` and `pc` spell, up to the first zero.
     Name = 28, false, "name";
-    /// It is `number` nanoseconds after the begin of the recording.
+    /// It is `number` nanoseconds after the beginning of the recording.
     Time = 29, false, "time";
 }
 

@@ -17,6 +17,7 @@
 //! | [`replay`] | the real program in a predicted order: schedule, gate, verdict |
 //! | [`ir`] | the program as its compiler saw it: LLVM IR, read from text |
 //! | [`causal`] | which values depend on which, by data and by control, through the whole program |
+//! | [`lint`] | split views and stale values in the source, without a run |
 //! | [`random`] | numbers that follow from a seed |
 //! | [`scenario`] | a language for small concurrent programs, and an interpreter that knows all their runs |
 //! | [`trace`] | what a recording is made of: its thinning, its bytes, and the monitor's view of it |

@@ -146,7 +146,7 @@ options! {
     suppressions: String = String::new(), "File of suppressions, a type:template on each line.";
     print_suppressions: bool = true, "Print how often each suppression matched, at exit.";
     specification: String = String::new(), "File that says which functions are meant to be atomic: lines of atomic:template or nonatomic:template.";
-    show_weak: bool = false, "Also print the weak findings: conditional, loop and base ones.";
+    show_weak: bool = false, "Also print the weak findings: all that are not strong.";
     functions: bool = true, "Treat every instrumented function call as a transaction.";
     sections: bool = true, "Treat every outermost critical section as a transaction.";
     strict_waits: bool = false, "Keep waits for other threads inside the transaction instead of ending it there.";

@@ -397,7 +397,7 @@ fn make_late(home: &Home) -> &'static str {
 fn a_program_that_is_still_held_when_its_time_is_over_did_not_fail() {
     let home = Home::new('|', WAITS_IN_KERNEL);
     only_confirms(&home.confirm(&["--runs", "1"]));
-    let flags = ["--timeout", "1", "--step-timeout", "10000", "--baseline", "2"];
+    let flags = ["--timeout", "5", "--step-timeout", "60000", "--baseline", "2"];
     let arguments = [&["replay"], &flags[..], &[make_late(&home), "--", "./app"]].concat();
     let held = end(&mut home.command(&arguments));
     assert!(held.stderr.contains("avmon: confirmed: "), "{held:?}");
@@ -503,7 +503,16 @@ int main(int count, char **arguments) {
     let turns = (0..1000).map(|turn| format!("turn {} 0 1", turn % 2 + 1));
     let lines: Vec<String> = head.chain([place(0, "lock"), place(1, "unlock")]).chain(turns).collect();
     file(home.0.path(), "turns.schedule", lines.join("\n") + "\n", 0o644);
-    let ending = end(&mut home.command(&["replay", "--json", "turns.schedule", "--", "./app", "often"]));
+    let ending = end(&mut home.command(&[
+        "replay",
+        "--json",
+        "--step-timeout",
+        "60000",
+        "turns.schedule",
+        "--",
+        "./app",
+        "often",
+    ]));
     let told: serde_json::Value = serde_json::from_str(&ending.stdout).unwrap();
     assert_eq!(told["followed"]["skipped_turns"], 0, "{told:#}");
     assert_eq!(told["exit"]["code"], 0, "{told:#}");

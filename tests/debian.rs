@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::run::{End, run};
-use support::server::{Server, ask, clients, connect, unused_port};
+use support::server::{Server, ask, connect, unused_port};
 use support::{build, packages};
 
 /// A program, and what it is made to do.
@@ -278,8 +278,8 @@ fn memcached(place: &Place) -> Result<String, String> {
     let port = unused_port()?;
     let mut command = place.command("/usr/bin/memcached");
     command.args(["-l", "127.0.0.1", "-p", &port.to_string(), "-U", "0", "-t", "4", "-u", "root"]);
-    let server = Server::start(&mut command, place.path("output"), || is_listening(port))?;
-    let answers = clients(4, |number| {
+    let mut server = Server::start(&mut command, place.path("output"), || is_listening(port))?;
+    let answers = server.talk(4, |number| {
         let mut stream = connect(port)?;
         let mut answers = ask(&mut stream, &format!("set count{number} 0 0 1\r\n0\r\n"), "\r\n")?;
         for turn in 0..200 {
@@ -299,8 +299,8 @@ fn redis(place: &Place) -> Result<String, String> {
     let port_text = port.to_string();
     command.args(["--bind", "127.0.0.1", "--port", &port_text, "--io-threads", "3", "--io-threads-do-reads", "yes"]);
     command.args(["--save", "", "--appendonly", "no", "--dir", &place.text("")]);
-    let server = Server::start(&mut command, place.path("output"), || is_listening(port))?;
-    let answers = clients(4, |number| {
+    let mut server = Server::start(&mut command, place.path("output"), || is_listening(port))?;
+    let answers = server.talk(4, |number| {
         let mut stream = connect(port)?;
         let mut answers = String::new();
         for turn in 0..200 {
@@ -338,9 +338,9 @@ fn mariadb(place: &Place) -> Result<String, String> {
     let mut command = place.command("/usr/sbin/mariadbd");
     command.args(["--no-defaults", "--user=root", "--skip-networking", "--innodb-buffer-pool-size=16M", &data]);
     command.args([format!("--socket={socket}"), format!("--pid-file={}", place.text("pid"))]);
-    let server = Server::start(&mut command, place.path("output"), || sql("SELECT 1").is_ok())?;
+    let mut server = Server::start(&mut command, place.path("output"), || sql("SELECT 1").is_ok())?;
     sql("CREATE DATABASE test; CREATE TABLE test.sums (client INT PRIMARY KEY, total BIGINT) ENGINE=InnoDB")?;
-    let answers = clients(4, |number| {
+    let answers = server.talk(4, |number| {
         let mut script = format!("INSERT INTO test.sums VALUES ({number}, 0);");
         for turn in 0..50 {
             let _ = write!(script, "UPDATE test.sums SET total = total + {turn} WHERE client = {number};");
@@ -354,8 +354,8 @@ fn mariadb(place: &Place) -> Result<String, String> {
 
 /// Asks a web server for pages of different sizes, from several clients at once.
 fn pages(place: &Place, command: &mut Command, port: u16) -> Result<String, String> {
-    let server = Server::start(command, place.path("output"), || is_listening(port))?;
-    let answers = clients(4, |number| {
+    let mut server = Server::start(command, place.path("output"), || is_listening(port))?;
+    let answers = server.talk(4, |number| {
         let mut bodies = String::new();
         for _ in 0..25 {
             let request = format!("GET /page{number} HTTP/1.0\r\nHost: test\r\n\r\n");

@@ -45,7 +45,7 @@ struct Access {
     variable: usize,
     reads: bool,
     writes: bool,
-    /// The atomic blocks that it lies in, by where they begin and the how manieth of the thread.
+    /// The atomic blocks that it lies in, by where they begin and which one of the thread it is.
     blocks: Vec<(Place, usize)>,
     /// The marked blocks around it.
     marks: Vec<usize>,

@@ -279,7 +279,7 @@ fn a_full_disk_ends_the_recording_and_nothing_else() {
     for pages in [12, 16, 25, 40] {
         let Some(disk) = Small::new(pages * 4096) else { return };
         let directory = disk.0.path();
-        // The mapping is there from the begin, and makes room for the end.
+        // The mapping is there from the beginning, and makes room for the end.
         fs::write(directory.join("chunks"), slots_file(&[vec![0; 16384]])).unwrap();
         let streams = simulate(11, 60_000, 4);
         let live = record(directory, &streams, Recipe { chunk: 30, ..PLAIN });

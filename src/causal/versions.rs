@@ -166,7 +166,7 @@ struct Flow<'f> {
 }
 
 impl Flow<'_> {
-    /// The state at the begin of each block; nothing for those that are never reached.
+    /// The state at the beginning of each block; nothing for those that are never reached.
     fn solve(&self, from_before: usize) -> Vec<Option<Bits>> {
         let mut entries: Vec<Option<Bits>> = vec![None; self.function.blocks.len()];
         let mut first = vec![0; self.words];

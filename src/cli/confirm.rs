@@ -316,7 +316,7 @@ impl Confirm {
             return Ok(Some(directory));
         }
         if directory.exists() {
-            // Only the begin of a recording, which was interrupted.
+            // Only the beginning of a recording, which was interrupted.
             fs::remove_dir_all(&directory).map_err(|error| cannot("replace", &directory, &error))?;
         }
         if deadline.is_over() {

@@ -184,7 +184,7 @@ fn warnings(trace: &Trace) -> Vec<String> {
     warnings
 }
 
-/// Whether a plain access is near the begin of a stream.
+/// Whether a plain access is near the beginning of a stream.
 fn has_accesses(trace: &Trace) -> bool {
     const MOST_THREADS: usize = 16;
     const MOST_CHUNKS: usize = 4;

@@ -54,7 +54,7 @@ pub struct Replay {
     steering: SteeringFlags,
 
     /// Start the debugger, and stop at the second access when the violating order is reached
-    #[arg(long, conflicts_with_all = ["times", "json", "baseline"])]
+    #[arg(long, conflicts_with_all = ["times", "json", "baseline", "timeout", "step_timeout"])]
     gdb: bool,
 
     /// Print a line of JSON for each run instead of the verdict and the program's output

@@ -12,7 +12,7 @@ use crate::runtime::pins::{self, Pin};
 use crate::runtime::tls;
 use libc::{c_int, c_uint, c_void, clockid_t, pid_t, sigval, size_t, ssize_t, time_t, timespec, timeval};
 
-/// The begin of 2026 in nanoseconds since 1970.
+/// The beginning of 2026 in nanoseconds since 1970.
 const BEGIN: i64 = 1_767_225_600 * SECOND;
 const SECOND: i64 = 1_000_000_000;
 /// How much later it is each time that a thread asks.

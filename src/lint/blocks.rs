@@ -303,7 +303,7 @@ impl Blocks {
         self.calls.alike(block.function, block.kind).is_none_or(|alike| alike.calls.contains(&call))
     }
 
-    /// The calls from a function to a block: the begin of the block first, then each call outwards, the last one in the function.
+    /// The calls from a function to a block: the beginning of the block first, then each call outwards, the last one in the function.
     #[must_use]
     pub fn way_down(&self, facts: &Facts, sections: &Sections, function: FunctionId, number: BlockNumber) -> Vec<Site> {
         let block = &self.list[number];

@@ -88,7 +88,7 @@ pub struct Budget {
     pub choices: u32,
     /// Steps of the run between the steps of the goal.
     pub span: u32,
-    /// Steps between the begin of the search and the last of the goal, when a nearer begin shows nothing.
+    /// Steps between the beginning of the search and the last of the goal, when a nearer start shows nothing.
     pub window: u32,
 }
 

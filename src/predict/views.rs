@@ -5,7 +5,7 @@
 //! thread's blocks have in common with it, its *overlaps*, should form a chain: of two overlaps one contains the other. Where two blocks of one
 //! transaction have overlaps that form none, each of them has a variable that the other one lacks, and the transaction sees, or shows, a part from before
 //! and a part from after. Reads are torn by a block that writes both, and writes for a block that reads both. These are views and their
-//! compatibility as in "Precise Detection of Atomicity Violations" by Dias, Pessanha and Lourenço, of one run: who comes between which blocks is
+//! compatibility as in "Precise Detection of Atomicity Violations" by Pessanha, Dias and Lourenço, of one run: who comes between which blocks is
 //! decided on the very memory that was accessed.
 //!
 //! If the overlaps with a view form no chain, then neither do those with a larger one, so any block that has both variables stands for its maximal view.

@@ -27,6 +27,10 @@ pub enum Entry {
     Deadlock { threads: Vec<Waiting>, is_certain: bool },
     /// Somebody did: the threads go on.
     Resumed,
+    /// Libraries were loaded and unloaded so often that nobody looks any more where they are: places in them are not found from here on.
+    Unsought,
+    /// There was no room for what came after.
+    Full,
 }
 
 /// What is told in the bytes of a journal so far. What is not written yet is zero, and a program that was killed may have left half a line.
@@ -36,10 +40,11 @@ pub fn read(journal: &[u8]) -> Vec<Entry> {
     written.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-/// Who waits in the deadlock that was told last, if nobody went on since, and whether it is certain.
+/// Who waits in the deadlock that was told last, if nobody went on since as far as is known, and whether it is certain.
 #[must_use]
 pub fn deadlock(journal: &[Entry]) -> Option<(&[Waiting], bool)> {
-    let told = journal.iter().rev().find(|entry| matches!(entry, Entry::Deadlock { .. } | Entry::Resumed))?;
+    let told =
+        journal.iter().rev().find(|entry| matches!(entry, Entry::Deadlock { .. } | Entry::Resumed | Entry::Full))?;
     match told {
         Entry::Deadlock { threads, is_certain } => Some((threads, *is_certain)),
         _ => None,

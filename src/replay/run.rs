@@ -546,12 +546,14 @@ mod tests {
 
     #[test]
     fn the_whole_group_is_killed_when_the_time_is_over() {
-        let manner = Manner { limit: Some(Duration::from_millis(300)), ..KEPT };
+        let manner = Manner { limit: Some(Duration::from_secs(3)), ..KEPT };
         // The inner shell would survive a polite signal.
         let ended = run(shell("sh -c 'trap \"\" TERM; echo $$; while :; do sleep 60; done' & wait"), manner, &|| false)
             .unwrap();
         assert_eq!(ended.exit, Exit::Timeout);
-        assert!(is_gone(std::str::from_utf8(&ended.stdout.kept).unwrap()));
+        let process = std::str::from_utf8(&ended.stdout.kept).unwrap();
+        assert!(!process.is_empty(), "it did not begin in time");
+        assert!(is_gone(process));
     }
 
     #[test]

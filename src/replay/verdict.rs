@@ -140,6 +140,11 @@ fn signal_name(signal: i32) -> String {
         libc::SIGTRAP => " (SIGTRAP)",
         libc::SIGKILL => " (SIGKILL)",
         libc::SIGTERM => " (SIGTERM)",
+        libc::SIGHUP => " (SIGHUP)",
+        libc::SIGINT => " (SIGINT)",
+        libc::SIGPIPE => " (SIGPIPE)",
+        libc::SIGALRM => " (SIGALRM)",
+        libc::SIGSYS => " (SIGSYS)",
         _ => "",
     };
     format!("signal {signal}{name}")
@@ -373,7 +378,7 @@ pub fn judge(schedule: &Schedule, journal: &[Entry], looks: &Looks, baseline: &B
 #[must_use]
 pub fn is_followed(journal: &[Entry]) -> bool {
     let is_steered = journal.iter().any(|entry| matches!(entry, Entry::Steered { .. }));
-    is_steered && !journal.iter().any(|entry| matches!(entry, Entry::Skipped { .. }))
+    is_steered && !journal.iter().any(|entry| matches!(entry, Entry::Skipped { .. } | Entry::Unsought | Entry::Full))
 }
 
 /// What is said of a run that was not let go on.
@@ -518,6 +523,14 @@ fn obstacle(entry: &Entry, schedule: &Schedule) -> Option<(Verdict, String)> {
             Some((verdict, format!("turn {turn}, T{thread}: {} could not be: {why}", schedule.told(*expected))))
         }
         Entry::Deadlock { threads, .. } => Some((Verdict::Infeasible, waiting(threads))),
+        Entry::Unsought => Some((
+            Verdict::Diverged,
+            "the program loaded and unloaded libraries so often that their places were not looked for any more"
+                .to_owned(),
+        )),
+        Entry::Full => {
+            Some((Verdict::Diverged, "so much happened that avmon had no room to tell of the later steps".to_owned()))
+        }
         Entry::Resumed
         | Entry::Other { .. }
         | Entry::Steered { .. }
@@ -795,6 +808,21 @@ turn 1 1 0!second
             judged(&journal, PASSED).detail,
             "turn 0, T2: expected write at balance teller.c:17, found read at teller+0x44"
         );
+    }
+
+    #[test]
+    fn what_was_not_told_is_not_judged() {
+        let mut journal = reached();
+        journal.truncate(3);
+        journal.push(Entry::Full);
+        let judged = self::judged(&journal, PASSED);
+        assert_eq!(judged.verdict, Verdict::Diverged);
+        assert!(judged.detail.contains("no room"), "{}", judged.detail);
+        let stuck = Entry::Deadlock { threads: Vec::new(), is_certain: true };
+        assert!(deadlock(&[stuck.clone()]).is_some());
+        assert!(deadlock(&[stuck, Entry::Full]).is_none(), "the threads may have gone on");
+        let unsought = self::judged(&[Entry::Steered { pid: 1 }, Entry::Unsought], PASSED);
+        assert!(unsought.detail.contains("libraries"), "{}", unsought.detail);
     }
 
     #[test]

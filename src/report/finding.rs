@@ -27,7 +27,7 @@ pub struct Frame {
     pub inlined: bool,
     /// Path of the module; empty outside all modules.
     pub module: String,
-    /// Offset from the begin of the module, or the address outside all modules.
+    /// Offset from the beginning of the module, or the address outside all modules.
     pub offset: u64,
 }
 

@@ -93,7 +93,7 @@ impl Image {
         first.map_or(0, |(address, offset, _)| address.wrapping_sub(offset))
     }
 
-    /// Whether `address` lies between the begin and the end of the module in memory.
+    /// Whether `address` lies between the beginning and the end of the module in memory.
     #[must_use]
     pub fn spans(&self, address: u64) -> bool {
         self.loads().map(|(start, _, size)| start.saturating_add(size)).max().is_some_and(|end| address < end)

@@ -22,7 +22,7 @@ const LIBRARY: &[&str] = &["std::", "__gnu_cxx::", "__gthread_", "_ZSt", "_ZNSt"
 const STARTERS: &[&str] = &["__libc_start_call_main", "__libc_start_main", "start_thread", "clone", "clone3"];
 const C_LIBRARY: &[&str] = &["libc.so", "libc-", "libpthread"];
 
-/// How far behind the begin of a function its entry hook is called, at most; needed only without symbols.
+/// How far behind the beginning of a function its entry hook is called, at most; needed only without symbols.
 const PROLOGUE: u64 = 128;
 
 /// Deep recursion would make reports and logs endless. The innermost calls are kept.

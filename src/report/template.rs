@@ -18,7 +18,7 @@ pub struct TemplateError {
 }
 
 impl Template {
-    /// Parses a template. `^` means the begin only as its first character, so `operator^` needs no escape.
+    /// Parses a template. `^` means the beginning only as its first character, so `operator^` needs no escape.
     pub fn parse(text: &str) -> Result<Template, TemplateError> {
         let (at_begin, body) = text.strip_prefix('^').map_or((false, text), |rest| (true, rest));
         let (at_end, body) = body.strip_suffix('$').map_or((false, body), |rest| (true, rest));

@@ -56,7 +56,7 @@ pub fn next_tick() -> i64 {
     asked().1.ticks.fetch_add(1, Ordering::Relaxed) + 1
 }
 
-/// The thread's next number: whose, and the how manieth.
+/// The thread's next number: whose, and which one, counted from 0.
 #[must_use]
 pub fn next_number() -> (ThreadId, u64) {
     let (thread, asked) = asked();

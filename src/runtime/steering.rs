@@ -149,7 +149,7 @@ enum Claim {
     Other,
 }
 
-/// Finds out the how manieth process of its program this is, by making a file that is not there yet: its journal.
+/// Finds out which of the processes of its program this is, counted from 0, by making a file that is not there yet: its journal.
 fn claim(path: &str, wanted: Option<u32>) -> Result<Claim, String> {
     if path.is_empty() {
         return Ok(Claim::Mine(None));
@@ -544,8 +544,12 @@ extern "C" fn look_for_modules(known: &Places) {
     static LOOKS: AtomicU32 = AtomicU32::new(0);
     let mut blocked = ManuallyDrop::new(Blocked::new());
     IS_UNLOADED.store(false, Ordering::Release);
-    if LOOKS.fetch_add(1, Ordering::Relaxed) < MOST_LOOKS {
-        set_places(known.renewed());
+    match LOOKS.fetch_add(1, Ordering::Relaxed) {
+        0..MOST_LOOKS => set_places(known.renewed()),
+        MOST_LOOKS => {
+            at_gate(|steering| steering.tell(&Entry::Unsought));
+        }
+        _ => {}
     }
     // SAFETY: the guard is not used again.
     unsafe { ManuallyDrop::drop(&mut blocked) };

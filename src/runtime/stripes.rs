@@ -104,7 +104,9 @@ fn is_taken(holder: &AtomicU64, ours: Holding) -> bool {
         && holder.compare_exchange_weak(0, ours, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
-fn wait_undisturbed(holder: &AtomicU64, ours: Holding) {
+/// By the C ABI for the same reason: it may panic, and the frame above must not have anything to do then.
+#[inline(never)]
+extern "C" fn wait_undisturbed(holder: &AtomicU64, ours: Holding) {
     let mut wait = None;
     for round in 0.. {
         if is_taken(holder, ours) {

@@ -1,4 +1,4 @@
-//! The begin of a recording: its directory, made by the thread that creates the program's first thread.
+//! The beginning of a recording: its directory, made by the thread that creates the program's first thread.
 
 use super::slabs::{Slabs, file_size_limit};
 use super::{early, early_blocks, options, say, start_directory};

@@ -86,7 +86,7 @@ words! {
     }
 }
 
-/// What steps are called elsewhere, unless their word here is the begin of that one.
+/// What steps are called elsewhere, unless their word here is the beginning of that one.
 const OTHER_STEPS: &[(&str, Does)] = &[
     ("lock", Does::Acquire),
     ("rdlock", Does::AcquireShared),

@@ -28,7 +28,7 @@ pub const EVENTS_AT: usize = 16;
 const _: () = assert!(size_of::<Chunk>() == EVENTS_AT + EVENTS * size_of::<Event>(), "slots are chunks as they are");
 const _: () = assert!(size_of::<Chunk>() <= BYTES && BYTES.is_multiple_of(4096));
 
-/// What the runtime writes at the begin of the file.
+/// What the runtime writes at the beginning of the file.
 #[must_use]
 pub fn head(trace_id: u64) -> [u8; FileHeader::BYTES] {
     FileHeader { magic: SLOTS_MAGIC, version: VERSION, about: BYTES as u32, trace_id }.encode()

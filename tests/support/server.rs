@@ -42,6 +42,26 @@ impl Server {
         Ok(server)
     }
 
+    /// Runs the same conversation from several clients at once; each is told its number. The answers in their order.
+    pub fn talk<T: Send>(
+        &mut self,
+        count: usize,
+        talk: impl Fn(usize) -> Result<T, String> + Sync,
+    ) -> Result<Vec<T>, String> {
+        let all: Result<Vec<T>, String> = thread::scope(|scope| {
+            let talk = &talk;
+            let threads: Vec<_> = (0..count).map(|number| scope.spawn(move || talk(number))).collect();
+            threads.into_iter().map(|thread| thread.join().map_err(|_| "a client panicked".to_owned())?).collect()
+        });
+        all.map_err(|error| {
+            let is = match self.child.try_wait() {
+                Ok(Some(status)) => format!("ended with {}", End::from(status)),
+                _ => "still runs".to_owned(),
+            };
+            format!("{error}; the server {is}:\n{}", self.output())
+        })
+    }
+
     /// Asks the server to end, and says how it did.
     pub fn stop(mut self) -> Result<End, String> {
         // SAFETY: kill takes no pointers, and the child has not been waited for, so the number is still its own.
@@ -92,13 +112,4 @@ pub fn ask(stream: &mut TcpStream, request: &str, end: &str) -> Result<String, S
         }
     }
     Ok(String::from_utf8_lossy(&answer).into_owned())
-}
-
-/// Runs the same conversation from several clients at once; each is told its number. The answers in their order.
-pub fn clients<T: Send>(count: usize, talk: impl Fn(usize) -> Result<T, String> + Sync) -> Result<Vec<T>, String> {
-    thread::scope(|scope| {
-        let talk = &talk;
-        let threads: Vec<_> = (0..count).map(|number| scope.spawn(move || talk(number))).collect();
-        threads.into_iter().map(|thread| thread.join().map_err(|_| "a client panicked".to_owned())?).collect()
-    })
 }

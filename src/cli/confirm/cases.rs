@@ -185,7 +185,7 @@ impl Cases {
     }
 }
 
-/// The traces of a recording, and the how manieth process of its program each is.
+/// The traces of a recording, and which process of its program each is, counted from 0.
 fn traces(recording: &Path) -> Result<Vec<(Trace, u32)>, Failure> {
     let mut paths = recording::processes(recording);
     if paths.is_empty() {

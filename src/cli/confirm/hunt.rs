@@ -262,10 +262,11 @@ impl<'a> Hunt<'a> {
             }
             (alike, Some(why)) if best.runs < AGAIN => Ok(if alike == 0 { once } else { best }.unfinished(why)),
             (AGAIN, _) => {
-                let seen = self.compare(&best.judged.looks, ORDINARY_AFTER)?;
-                let runs = if seen == Compared::Rare { ORDINARY_OF_SOME } else { 0 };
-                let is_ordinary = self.compare(&best.judged.looks, runs)? == Compared::Ordinary;
-                Ok(if is_ordinary { once.without_failure(ordinary()) } else { self.with_rate(best) })
+                let mut seen = self.compare(&best.judged.looks, ORDINARY_AFTER)?;
+                if seen == Compared::Rare {
+                    seen = self.compare(&best.judged.looks, ORDINARY_OF_SOME)?;
+                }
+                Ok(if seen == Compared::Ordinary { once.without_failure(ordinary()) } else { self.with_rate(best) })
             }
             (alike, _) => {
                 if self.compare(&best.judged.looks, ORDINARY_OF_SOME)? != Compared::New {
@@ -296,24 +297,18 @@ impl<'a> Hunt<'a> {
     /// The failure with fewer switches, if it comes as often then, and how often that is.
     fn repeated(&self, once: &Proof, number: usize) -> Result<Proof, Failure> {
         let shorter = self.shortened(once, number)?;
-        let mut best = Proof { runs: 0, alike: 0, ..once.clone() };
-        for schedule in [&shorter, &once.schedule] {
-            let proof = self.again(schedule, &once.judged, number)?;
-            if best.runs == 0 || proof.alike > best.alike {
-                best = proof;
-            }
-            if best.alike == best.runs && best.alike > 0 {
-                break;
-            }
+        let best = self.again(&shorter, &once.judged, number)?;
+        // The same schedule is not given a second chance.
+        if best.alike == best.runs || shorter == once.schedule {
+            return Ok(best);
         }
-        Ok(best)
+        let whole = self.again(&once.schedule, &once.judged, number)?;
+        Ok(if whole.alike > best.alike { whole } else { best })
     }
 
     /// Whether the program ends so by itself too, if it is only run often enough. What is learned of it is kept.
     fn compare(&self, looks: &Looks, runs: u32) -> Result<Compared, Failure> {
-        if runs > 0 {
-            self.show("; ordinary runs");
-        }
+        self.show("; ordinary runs");
         let (more, _) = self.stage.baseline(runs, false, &self.steering.pin, &self.budget.deadline)?;
         let mut baseline = self.baseline.lock();
         baseline.runs.extend(more.runs);

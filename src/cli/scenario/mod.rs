@@ -72,7 +72,7 @@ impl Source {
         &self.scenario.threads[thread].name
     }
 
-    /// A place in the text, for the begin of a message.
+    /// A place in the text, for the beginning of a message.
     fn place(&self, at: Position) -> String {
         format!("{}:{}:{}", self.path, at.line, at.column)
     }

@@ -75,7 +75,7 @@ pub struct State<'a> {
     /// Where each thread saw something else.
     strays: Vec<Vec<At>>,
     locks: FxHashMap<u32, Lock>,
-    /// The last write of a variable since the begin.
+    /// The last write of a variable since the beginning.
     written: FxHashMap<u32, Written>,
     /// A thread that saw something else wrote, who knows where: no read of another thread can be relied on any more.
     is_wild: bool,
@@ -269,7 +269,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Whether a read sees what it saw in the run, if `last` is the last write since the begin.
+    /// Whether a read sees what it saw in the run, if `last` is the last write since the beginning.
     fn sees_the_same(&self, at: At, step: &Step, last: Option<Written>) -> bool {
         if self.is_wild || last.is_some_and(|last| !last.is_same) {
             return false;

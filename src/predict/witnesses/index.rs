@@ -18,7 +18,7 @@ pub struct Index<'a> {
     pub history: &'a History,
     /// The place of a step in its lane.
     pub place: Vec<u32>,
-    /// The begin of the outermost section in which a step lies; the step itself if it lies in none.
+    /// The beginning of the outermost section in which a step lies; the step itself if it lies in none.
     pub region: Vec<At>,
     /// The next write of the variable, of an access.
     pub next_write: Vec<At>,

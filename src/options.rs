@@ -167,7 +167,7 @@ options! {
     trace_ring: bool = false, "At that size, give up the oldest part of the trace instead of stopping.";
     replay_schedule: String = String::new(), "Drive the program through this schedule. 'avmon replay' sets it.";
     replay_journal: String = String::new(), "Tell in this file how the program follows its schedule.";
-    replay_step_timeout_ms: u32 = 1000, "How long all threads may wait for the one whose turn it is.";
+    replay_step_timeout_ms: u32 = 1000, "How long all threads may wait for the one whose turn it is; 0 means for ever, until the violation has come.";
     replay_pin: String = String::new(), "What is the same in every steered run, and in a recorded one: time, random, pids, with a + between them.";
     chaos_seed: u32 = 0, "Let the threads take turns at random, in a way that this number stands for; 0 means not. 'avmon chaos' sets it.";
     chaos_changes: u32 = 3, "How often such a run takes its turn from the thread that should have it.";

@@ -7,7 +7,8 @@ use super::progress::Progress;
 use super::stage::{Chance, Stage};
 use super::tell;
 use crate::options::Options;
-use crate::replay::verdict::{self, Baseline, Looks};
+use crate::replay::looks::{self, Baseline, Looks};
+use crate::replay::verdict;
 use clap::Args;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -79,7 +80,7 @@ impl Chaos {
             }
             if let Some(failure) = baseline.failure_of(&looks) {
                 drop(progress);
-                let deadlock = verdict::told_deadlock(&journal).filter(|_| failure == verdict::Failure::Timeout);
+                let deadlock = verdict::told_deadlock(&journal).filter(|_| failure == looks::Failure::Timeout);
                 let failure = deadlock.unwrap_or_else(|| failure.to_string());
                 let runs = counted(run + 1, "run");
                 let again = self.again(seed, &stage.launch().line());

@@ -13,8 +13,9 @@ use super::predict::effort::Deadline;
 use super::stage::{Stage, SteeringFlags};
 use super::{recording, replay, tell};
 use crate::options::Options;
+use crate::replay::looks::{Baseline, Looks};
 use crate::replay::run;
-use crate::replay::verdict::{Baseline, Judgement, Looks, Verdict};
+use crate::replay::verdict::{Judgement, Verdict};
 use crate::report::finding::{Finding, Strength, Trial};
 use cases::{Case, Cases, Process, Wanted};
 use clap::Args;
@@ -240,7 +241,7 @@ impl Confirm {
             }
             return Ok(state);
         }
-        let state = State::read(&self.output)?;
+        let state = State::go_on(&self.output)?;
         let usage = |text: String| Err(Failure::new(ExitCode::Usage, text));
         if state.program != line {
             return usage(format!("the hunt in {} is of '{}'; go on with that", self.output.display(), state.program));

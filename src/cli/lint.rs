@@ -89,13 +89,18 @@ impl Lint {
         if modules.is_empty() {
             return Err(Failure::internal("nothing could be read; the messages above say why"));
         }
-        let programs = programs::programs(modules);
-        let count = programs.len();
-        let warnings: BTreeSet<String> = programs.iter().flat_map(|program| programs::warnings(program)).collect();
-        for warning in &warnings {
-            tell("warning", warning);
+        let (count, programs) = programs::programs(modules);
+        let mut told = BTreeSet::new();
+        let mut report = Report::default();
+        for program in programs {
+            for warning in programs::warnings(&program) {
+                if !told.contains(&warning) {
+                    tell("warning", &warning);
+                    told.insert(warning);
+                }
+            }
+            report = report.and(lint::lint(program, options.paper));
         }
-        let report = programs::together(programs.into_iter().map(|it| lint::lint(it, options.paper)).collect());
         if report.blocks == 0 && report.processes > count {
             tell("warning", "threads are started, but no atomic block was found; see the limits in docs/linting.md");
         }

@@ -6,9 +6,9 @@ use super::predict::effort::Deadline;
 use super::tell;
 use crate::options::Options;
 use crate::replay::journal::{self, Entry};
+use crate::replay::looks::{Baseline, Looks};
 use crate::replay::run::{self, Ended, Exit, Manner, Unfinished};
 use crate::replay::schedule::{Act, Schedule};
-use crate::replay::verdict::{Baseline, Looks};
 use crate::report::modules::{ModuleMap, Place};
 use crate::report::symbols::Symbols;
 use crate::runtime::pins::Pin;
@@ -26,7 +26,7 @@ use tempfile::TempDir;
 #[derive(clap::Args, Clone, Debug)]
 pub struct SteeringFlags {
     /// How long all threads wait for the one whose turn it is, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = STEP_TIMEOUT, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "MS", default_value_t = Options::default().replay_step_timeout_ms, value_parser = clap::value_parser!(u32).range(1..))]
     step_timeout: u32,
 
     /// What is to be the same in every run, if the program depends on it
@@ -34,13 +34,11 @@ pub struct SteeringFlags {
     pub pin: Vec<String>,
 }
 
-/// How long the threads wait if nothing else is said, in milliseconds.
-const STEP_TIMEOUT: u32 = 1000;
-
 impl SteeringFlags {
     /// As they were given, for a command that does the same.
     pub fn words(&self) -> Vec<String> {
-        let timeout = (self.step_timeout != STEP_TIMEOUT).then(|| format!("--step-timeout {}", self.step_timeout));
+        let timeout = (self.step_timeout != Options::default().replay_step_timeout_ms)
+            .then(|| format!("--step-timeout {}", self.step_timeout));
         let pin = (!self.pin.is_empty()).then(|| format!("--pin {}", self.pin.join(",")));
         timeout.into_iter().chain(pin).collect()
     }

@@ -3,6 +3,7 @@
 use super::error::Error;
 use object::{Object as _, ObjectSection as _};
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -17,6 +18,28 @@ pub struct Located {
     pub found: Vec<PathBuf>,
     /// Paths that the program names, but where nothing is any more.
     pub missing: Vec<PathBuf>,
+}
+
+/// Whether this is the name of a file of IR.
+#[must_use]
+pub fn is_ir(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "ll" || it == "bc")
+}
+
+/// The files of IR in a directory, and in those in it.
+pub fn files_in(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut entries: Vec<PathBuf> =
+        std::fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    entries.sort();
+    let mut files = Vec::new();
+    for path in entries {
+        if path.is_dir() && !path.is_symlink() {
+            files.extend(files_in(&path)?);
+        } else if is_ir(&path) {
+            files.push(path);
+        }
+    }
+    Ok(files)
 }
 
 /// The IR of a program, library or object that `avmon cc` made with clang; nothing for others.

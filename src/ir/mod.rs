@@ -22,7 +22,7 @@ mod types;
 mod variable;
 
 pub use error::Error;
-pub use locate::{Located, NOTE, locate};
+pub use locate::{Located, NOTE, files_in, is_ir, locate};
 use model::Module;
 use std::path::Path;
 

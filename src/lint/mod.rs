@@ -38,7 +38,7 @@ pub mod sync;
 mod tests;
 pub mod trace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use rustc_hash::FxHashSet;
 
@@ -55,6 +55,9 @@ use starts::starts;
 
 /// The text of `__attribute__((annotate("...")))` that makes a function atomic.
 pub const ANNOTATION: &str = "avmon_atomic";
+
+/// So many functions that are not followed, and one in so many, make the whole doubtful.
+const MANY: usize = 10;
 
 /// What was found in a program.
 #[derive(Debug, Default)]
@@ -78,7 +81,29 @@ impl Report {
     /// Whether so much was not followed that a program without findings need not be one without violations.
     #[must_use]
     pub fn is_partial(&self) -> bool {
-        self.unsure >= 10 && self.unsure * 10 > self.functions
+        self.unsure >= MANY && self.unsure * MANY > self.functions
+    }
+
+    /// The same, with what was found in another program. What they share is told once.
+    #[must_use]
+    pub fn and(mut self, other: Report) -> Report {
+        let Report { findings, functions, blocks, processes, skipped, cut, endless, unsure } = other;
+        let mut seen: HashSet<_> = self.findings.iter().map(|finding| (finding.pattern, finding.spot())).collect();
+        let new = findings.into_iter().filter(|finding| seen.insert((finding.pattern, finding.spot())));
+        self.findings.extend(new);
+        self.findings.sort_by_key(|finding| finding.strength);
+        for (opcode, count) in skipped {
+            *self.skipped.entry(opcode).or_default() += count;
+        }
+        Report {
+            functions: self.functions + functions,
+            blocks: self.blocks + blocks,
+            processes: self.processes + processes,
+            cut: self.cut + cut,
+            endless: self.endless + endless,
+            unsure: self.unsure + unsure,
+            ..self
+        }
     }
 }
 

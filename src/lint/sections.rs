@@ -190,12 +190,6 @@ impl Sections {
         self.locking_for_others.contains(&function)
     }
 
-    /// Whether the function begins, ends or splits blocks, itself or by what it calls.
-    #[must_use]
-    pub fn has_sync(&self, function: FunctionId) -> bool {
-        self.syncs[function as usize]
-    }
-
     /// The blocks that begin in a function and end in it too, at least on some way: by their first instruction. A block that is
     /// left open for the caller is one of the caller's.
     #[must_use]

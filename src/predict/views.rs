@@ -19,22 +19,10 @@ pub use candidates::{Bounds, Candidates, Class};
 pub(super) use candidates::{is_one_work, spot};
 pub use torn::look_at;
 
-/// What a view and another one have in common. Both are sorted, and so is the answer.
-#[must_use]
-pub fn overlap(one: &[u32], other: &[u32]) -> Vec<u32> {
-    one.iter().copied().filter(|variable| other.binary_search(variable).is_ok()).collect()
-}
-
 /// Whether a view is a part of another one, or the same. Both are sorted.
 #[must_use]
 pub fn is_part(one: &[u32], other: &[u32]) -> bool {
     one.iter().all(|variable| other.binary_search(variable).is_ok())
-}
-
-/// Whether one of two overlaps contains the other.
-#[must_use]
-pub fn form_chain(one: &[u32], other: &[u32]) -> bool {
-    is_part(one, other) || is_part(other, one)
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@
 //! | [`gate`] | who may go on now: pure, without threads or time |
 //! | [`journal`] | what the gate tells about a run |
 //! | [`run`] | one run of a program, with nothing left of it |
+//! | [`looks`] | how a run ended, and whether ordinary runs end so too |
 //! | [`verdict`] | what a run proves |
 //! | [`minimal`] | the same with fewer switches |
 //! | [`control`] | the same without the violation |
@@ -23,6 +24,7 @@ pub mod control;
 pub mod gate;
 pub mod instances;
 pub mod journal;
+pub mod looks;
 pub mod minimal;
 pub mod run;
 pub mod schedule;

@@ -197,8 +197,7 @@ mod tests {
                 let done = &done;
                 scope.spawn(move || {
                     // The real id: a lock is taken over from a holder that is not there.
-                    // SAFETY: asks for nothing but a number.
-                    let me = unsafe { libc::gettid() } as u32;
+                    let me = tasks::me();
                     for _ in 0..TURNS {
                         // Two steps: another thread in between would show.
                         let (seen, number) = take_with(STRIPE, me, || {
@@ -220,8 +219,7 @@ mod tests {
         let (stop, stopped) = mpsc::channel();
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                // SAFETY: asks for nothing but a number.
-                tell.send(unsafe { libc::gettid() } as u32).unwrap();
+                tell.send(tasks::me()).unwrap();
                 body(&stopped);
             });
             work(told.recv().unwrap());

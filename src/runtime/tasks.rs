@@ -3,6 +3,13 @@
 use super::bare_file::{self, BareFile};
 use std::time::Duration;
 
+/// The kernel's id of the calling thread.
+#[must_use]
+pub fn me() -> u32 {
+    // SAFETY: no preconditions.
+    unsafe { libc::gettid() as u32 }
+}
+
 /// All threads of the process.
 fn ids() -> Option<Vec<u32>> {
     /// Where the kernel's description of an entry has its length, and its name.
@@ -59,8 +66,7 @@ pub fn time_run(thread: u32) -> Option<Duration> {
 /// Whether every thread of the process has ended but the calling one and `other`.
 #[must_use]
 pub fn are_gone_but_for(other: u32) -> bool {
-    // SAFETY: no preconditions.
-    let me = unsafe { libc::gettid() } as u32;
+    let me = me();
     let Some(ids) = ids() else { return false };
     ids.into_iter().filter(|&id| id != me && id != other).all(|id| !is_running(id))
 }
@@ -80,8 +86,7 @@ pub fn is_napping(thread: u32) -> bool {
 /// Whether all threads of the process but the calling one and `looking` are known, and wait for each other. False where the kernel does not tell.
 #[must_use]
 pub fn are_known_and_wait(known: &[u32], looking: u32) -> bool {
-    // SAFETY: no preconditions.
-    let me = unsafe { libc::gettid() } as u32;
+    let me = me();
     let Some(ids) = ids() else { return false };
     let waits = |id: &u32| if known.contains(id) { call_of(*id) == Some(libc::SYS_futex) } else { !is_running(*id) };
     ids.iter().filter(|&&id| id != me && id != looking).all(waits)
@@ -110,8 +115,7 @@ mod tests {
         let (tell, told) = std::sync::mpsc::channel();
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         let thread = std::thread::spawn(move || {
-            // SAFETY: no preconditions.
-            tell.send(unsafe { libc::gettid() } as u32).unwrap();
+            tell.send(me()).unwrap();
             let _ = stopped.recv();
         });
         let id = told.recv().unwrap();
@@ -128,18 +132,16 @@ mod tests {
 
     #[test]
     fn a_thread_that_sleeps_is_not_held_up() {
-        // SAFETY: no preconditions.
-        let me = unsafe { libc::gettid() } as u32;
-        let before = time_run(me).unwrap();
+        let own = me();
+        let before = time_run(own).unwrap();
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_millis(5) {}
-        assert!(is_held_up(me) && time_run(me).unwrap() > before);
+        assert!(is_held_up(own) && time_run(own).unwrap() > before);
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
         std::thread::scope(|scope| {
             let (tell, told) = std::sync::mpsc::channel();
             scope.spawn(move || {
-                // SAFETY: no preconditions.
-                tell.send(unsafe { libc::gettid() } as u32).unwrap();
+                tell.send(me()).unwrap();
                 let _ = stopped.recv();
             });
             let id = told.recv().unwrap();

@@ -2,7 +2,8 @@
 
 use crate::cli::exit::Failure;
 use crate::cli::own_directory::cannot;
-use crate::replay::verdict::{Baseline, Judgement, Looks, Verdict};
+use crate::replay::looks::{Baseline, Looks};
+use crate::replay::verdict::{Judgement, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -11,6 +12,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "hunt.jsonl";
+
+/// Of the file. To be raised when the meaning of a line changes, or how a schedule's digest is made.
+const VERSION: u32 = 1;
+
+fn first_version() -> u32 {
+    1
+}
 
 /// A part of all schedules: every `of`-th finding's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -63,6 +71,9 @@ pub struct Tried {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line {
     Hunt {
+        /// Without one it is 1, from before there were versions.
+        #[serde(default = "first_version")]
+        version: u32,
         program: String,
         shard: Option<Shard>,
         #[serde(default)]
@@ -189,12 +200,31 @@ impl State {
     ) -> Result<State, Failure> {
         let state = State { program, shard, pin: pin.to_owned(), shape, ..State::empty(directory.join(NAME)) };
         let State { program, pin, shape, .. } = &state;
-        state.write(&Line::Hunt { program: program.clone(), shard, pin: pin.clone(), shape: shape.clone() })?;
+        state.write(&Line::Hunt {
+            version: VERSION,
+            program: program.clone(),
+            shard,
+            pin: pin.clone(),
+            shape: shape.clone(),
+        })?;
         Ok(state)
     }
 
     /// A hunt that was there before.
     pub fn read(directory: &Path) -> Result<State, Failure> {
+        State::with_length(directory).map(|(state, _)| state)
+    }
+
+    /// The same, to go on with. An interruption may have left half of the last line: that goes.
+    pub fn go_on(directory: &Path) -> Result<State, Failure> {
+        let (state, length) = State::with_length(directory)?;
+        let file = fs::OpenOptions::new().write(true).open(&state.path);
+        file.and_then(|file| file.set_len(length)).map_err(|error| cannot("write", &state.path, &error))?;
+        Ok(state)
+    }
+
+    /// A hunt, and the bytes of the lines that tell of it.
+    fn with_length(directory: &Path) -> Result<(State, u64), Failure> {
         let path = directory.join(NAME);
         let text = fs::read_to_string(&path).map_err(|error| {
             Failure::internal(format!(
@@ -204,10 +234,18 @@ impl State {
             ))
         })?;
         let mut state = State::empty(path);
-        // The last line may be half of one.
-        for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+        let broken =
+            |path: &Path, why: String| Failure::internal(format!("{}: {why}; begin a new hunt", path.display()));
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        for (number, line) in (1..).zip(whole.lines()) {
+            let line = serde_json::from_str(line)
+                .map_err(|error| broken(&state.path, format!("line {number} cannot be read: {error}")))?;
             match line {
-                Line::Hunt { program, shard, pin, shape } => {
+                Line::Hunt { version, .. } if version != VERSION => {
+                    let why = format!("it was written by another version of avmon ({version}, this one has {VERSION})");
+                    return Err(broken(&state.path, why));
+                }
+                Line::Hunt { version: _, program, shard, pin, shape } => {
                     state = State { program, shard, pin, shape, ..state };
                 }
                 Line::Baseline { baseline, longest_ms } => state.baseline = Some((baseline, longest_ms)),
@@ -216,7 +254,7 @@ impl State {
                 Line::Tried(tried) => drop(state.tried.insert(tried.digest, tried)),
             }
         }
-        Ok(state)
+        Ok((state, whole.len() as u64))
     }
 
     pub fn add_baseline(&mut self, baseline: Baseline, longest_ms: u64) -> Result<(), Failure> {
@@ -328,6 +366,25 @@ mod tests {
             "avmon: schedules: 5 made (A), 2 reached their violation (N), 1 failing (F), 3 not run\n"
         );
         assert!(State::read(&directory.path().join("none")).is_err_and(|failure| failure.text.contains("no hunt")));
+    }
+
+    #[test]
+    fn a_hunt_goes_on_behind_its_last_whole_line() {
+        let directory = tempfile::tempdir().unwrap();
+        begun(directory.path(), None).add(tried(1, Verdict::Confirmed)).unwrap();
+        let path = directory.path().join(NAME);
+        let add = |text: &str| {
+            let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
+            file.write_all(text.as_bytes()).unwrap();
+        };
+        add("{\"type\":\"tri");
+        State::go_on(directory.path()).unwrap().add(tried(2, Verdict::Failing)).unwrap();
+        assert_eq!(State::read(directory.path()).unwrap().tried.len(), 2);
+        add("{\"type\":\"tri\n");
+        let refused = |why: &str| State::read(directory.path()).is_err_and(|failure| failure.text.contains(why));
+        assert!(refused("line 4 cannot be read") && refused("begin a new hunt"));
+        fs::write(&path, "{\"type\":\"hunt\",\"version\":99,\"program\":\"true\",\"shard\":null}\n").unwrap();
+        assert!(refused("another version of avmon (99"));
     }
 
     #[test]

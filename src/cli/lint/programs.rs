@@ -1,9 +1,8 @@
 //! Which modules make up one program, and what is told of them before they are looked at.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use crate::ir::model::{Function, Location, Module};
-use crate::lint::Report;
 
 fn defined(module: &Module) -> impl Iterator<Item = &Function> {
     module.functions.iter().filter(|function| !function.blocks.is_empty())
@@ -13,34 +12,20 @@ fn has_main(module: &Module) -> bool {
     defined(module).any(|function| function.name == "main")
 }
 
-/// One program for each `main`, with all modules that have none.
-pub fn programs(modules: Vec<Module>) -> Vec<Vec<Module>> {
-    if modules.iter().filter(|module| has_main(module)).count() < 2 {
-        return vec![modules];
-    }
-    let (mains, shared): (Vec<Module>, Vec<Module>) = modules.into_iter().partition(has_main);
-    mains.into_iter().map(|main| std::iter::once(main).chain(shared.iter().cloned()).collect()).collect()
-}
-
-/// What was found in several programs. What they share is told once.
-pub fn together(reports: Vec<Report>) -> Report {
-    let mut all = Report::default();
-    for report in reports {
-        all.findings.extend(report.findings);
-        all.functions += report.functions;
-        all.blocks += report.blocks;
-        all.processes += report.processes;
-        all.cut += report.cut;
-        all.endless += report.endless;
-        all.unsure += report.unsure;
-        for (opcode, count) in report.skipped {
-            *all.skipped.entry(opcode).or_default() += count;
-        }
-    }
-    let mut seen = HashSet::new();
-    all.findings.retain(|finding| seen.insert((finding.pattern, finding.spot())));
-    all.findings.sort_by_key(|finding| finding.strength);
-    all
+/// One program for each `main`, with all modules that have none, and how many there are. Each is made when it is asked for: all at once would be large.
+pub fn programs(modules: Vec<Module>) -> (usize, impl Iterator<Item = Vec<Module>>) {
+    let (mains, mut shared) = if modules.iter().filter(|module| has_main(module)).count() < 2 {
+        (vec![None], modules)
+    } else {
+        let (mains, shared): (Vec<Module>, Vec<Module>) = modules.into_iter().partition(has_main);
+        (mains.into_iter().map(Some).collect(), shared)
+    };
+    let count = mains.len();
+    let of_main = move |(number, main): (usize, Option<Module>)| {
+        let others = if number + 1 == count { std::mem::take(&mut shared) } else { shared.clone() };
+        main.into_iter().chain(others).collect()
+    };
+    (count, mains.into_iter().enumerate().map(of_main))
 }
 
 /// What of a program is not looked at, or not told well.

@@ -67,18 +67,18 @@ impl Sources {
             if file.is_dir() && list.is_file() {
                 sources.extend(listed(&list)?);
             } else if file.is_dir() {
-                let before = sources.len();
-                in_directory(file, &mut sources).map_err(|error| unreadable(file, &error))?;
-                if sources.len() == before {
+                let found = ir::files_in(file).map_err(|error| unreadable(file, &error))?;
+                if found.is_empty() {
                     let text = format!("{}: no {LIST}, .ll or .bc file in this directory", file.display());
                     return Err(Failure::new(ExitCode::Usage, text));
                 }
+                sources.extend(found.into_iter().map(Source::Ir));
             } else if kind == "json" {
                 sources.extend(listed(file)?);
             } else if is_source(file) {
                 let flags = flags.to_owned();
                 sources.push(Source::Compiled(Compilation { file: file.clone(), directory: None, flags }));
-            } else if matches!(kind, "ll" | "bc") {
+            } else if ir::is_ir(file) {
                 sources.push(Source::Ir(file.clone()));
             } else {
                 sources.extend(kept(file)?);
@@ -114,10 +114,9 @@ impl Sources {
             for _ in 0..jobs.min(self.0.len()) {
                 let (sender, next, directory) = (sender.clone(), &next, directory.path());
                 scope.spawn(move || {
-                    while let Some((number, source)) = self.0.get(next.load(Ordering::Relaxed)).and_then(|_| {
+                    loop {
                         let number = next.fetch_add(1, Ordering::Relaxed);
-                        Some((number, self.0.get(number)?))
-                    }) {
+                        let Some(source) = self.0.get(number) else { break };
                         let result = source.module(clang, &directory.join(format!("{number}.ll")));
                         if sender.send((number, result)).is_err() {
                             break;
@@ -226,20 +225,6 @@ fn take_out_unknown(flags: &mut Vec<OsString>, said: &str) -> Vec<String> {
 
 pub fn unreadable(file: &Path, error: &io::Error) -> Failure {
     Failure::internal(format!("{}: {error}", file.display()))
-}
-
-fn in_directory(directory: &Path, sources: &mut Vec<Source>) -> io::Result<()> {
-    let mut entries: Vec<PathBuf> =
-        fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
-    entries.sort();
-    for path in entries {
-        if path.is_dir() && !path.is_symlink() {
-            in_directory(&path, sources)?;
-        } else if path.extension().is_some_and(|it| it == "ll" || it == "bc") {
-            sources.push(Source::Ir(path));
-        }
-    }
-    Ok(())
 }
 
 /// The IR that 'avmon cc' kept of a program or object.

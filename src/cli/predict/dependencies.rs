@@ -74,17 +74,10 @@ impl ViewFlags {
 
 /// The files of IR at a path.
 fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    if !fs::metadata(path)?.is_dir() {
+    if fs::metadata(path)?.is_dir() {
+        files.extend(ir::files_in(path)?);
+    } else {
         files.push(path.to_owned());
-        return Ok(());
-    }
-    let mut entries = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<PathBuf>>>()?;
-    entries.sort();
-    for entry in entries {
-        let is_ir = entry.extension().is_some_and(|it| it == "ll" || it == "bc");
-        if is_ir || (entry.is_dir() && !entry.is_symlink()) {
-            collect(&entry, files)?;
-        }
     }
     Ok(())
 }

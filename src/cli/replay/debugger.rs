@@ -16,8 +16,8 @@ const GDB: &str = "gdb";
 /// What the library calls when the violating order is reached.
 const STOP: &str = "avmon_violation";
 
-/// Nobody is late before the debugger stops: see `runtime::steering`.
-const NO_TIMEOUT: u32 = u32::MAX;
+/// Nobody is late before the debugger stops.
+const NO_TIMEOUT: u32 = 0;
 
 /// Shows the program's own frames of all threads, where the debugger has Python.
 const SHOW_OWN_FRAMES: &str = include_str!("stop.py");

@@ -115,6 +115,16 @@ fn a_maximal_view_is_no_part_of_another() {
     }
 }
 
+/// What a view and another one have in common. Both are sorted, and so is the answer.
+fn overlap(one: &[u32], other: &[u32]) -> Vec<u32> {
+    one.iter().copied().filter(|variable| other.binary_search(variable).is_ok()).collect()
+}
+
+/// Whether one of two overlaps contains the other.
+fn form_chain(one: &[u32], other: &[u32]) -> bool {
+    is_part(one, other) || is_part(other, one)
+}
+
 #[test]
 fn overlaps_and_chains() {
     assert_eq!(overlap(&[1, 2, 5], &[2, 3, 5]), [2, 5]);

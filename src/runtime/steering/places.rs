@@ -2,12 +2,16 @@
 
 use rustc_hash::FxHashMap;
 use std::fs;
+use std::mem::ManuallyDrop;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
-use crate::replay::journal::Found;
+use super::{IS_AFTER, IS_FREE, at_gate};
+use crate::replay::journal::{Entry, Found};
 use crate::replay::schedule::{Act, Module, Schedule};
 use crate::report::image;
 use crate::report::modules::{MAP_FILE, ModuleMap, file_name};
+use crate::runtime::signals::Blocked;
 use crate::runtime::{bare_file, descriptors};
 
 /// Where threads stop, by return address.
@@ -109,4 +113,74 @@ pub fn found(modules: &ModuleMap, act: Act, code: u64) -> Found {
     let place = modules.find(code);
     let (module, offset) = place.map_or((String::new(), code), |place| (place.module.to_string(), place.offset));
     Found { act, module, offset, name: None }
+}
+
+/// Where threads stop. Replaced, never freed.
+static PLACES: AtomicPtr<Places> = AtomicPtr::new(std::ptr::null_mut());
+/// A module was unloaded since somebody looked where they are.
+static IS_UNLOADED: AtomicBool = AtomicBool::new(false);
+
+/// Chance has no places: every synchronisation counts, and what the program frees.
+pub fn is_chance() -> bool {
+    PLACES.load(Ordering::Acquire).is_null()
+}
+
+pub fn set_places(places: Places) {
+    PLACES.store(Box::leak(Box::new(places)), Ordering::Release);
+}
+
+fn places() -> Option<&'static Places> {
+    // SAFETY: null or leaked.
+    unsafe { PLACES.load(Ordering::Acquire).as_ref() }
+}
+
+/// The places, as they lie when this code runs.
+#[inline]
+fn places_at(code: u64) -> Option<&'static Places> {
+    let known = places()?;
+    if known.is_news(code) || IS_UNLOADED.load(Ordering::Relaxed) {
+        look_for_modules(known);
+    }
+    places()
+}
+
+/// How often places are found anew: a program may load and unload without end, and what it had stays.
+const MOST_LOOKS: u32 = 1000;
+
+#[cold]
+#[inline(never)]
+extern "C" fn look_for_modules(known: &Places) {
+    static LOOKS: AtomicU32 = AtomicU32::new(0);
+    let mut blocked = ManuallyDrop::new(Blocked::new());
+    IS_UNLOADED.store(false, Ordering::Release);
+    match LOOKS.fetch_add(1, Ordering::Relaxed) {
+        0..MOST_LOOKS => set_places(known.renewed()),
+        MOST_LOOKS => {
+            at_gate(|steering| steering.tell(&Entry::Unsought));
+        }
+        _ => {}
+    }
+    // SAFETY: the guard is not used again.
+    unsafe { ManuallyDrop::drop(&mut blocked) };
+}
+
+pub fn place(act: Act, code: u64) -> Option<u32> {
+    places_at(code).and_then(|places| places.find(act, code))
+}
+
+/// Whether an access at this place can be a stop: asked of every access.
+#[inline]
+pub fn may_stop(code: u64) -> bool {
+    !IS_FREE.load(Ordering::Relaxed)
+        && (places_at(code).is_some_and(|places| places.may_have(code)) || IS_AFTER.load(Ordering::Relaxed))
+}
+
+/// A module is about to be unloaded. It may come back elsewhere.
+pub fn unloading() {
+    IS_UNLOADED.store(true, Ordering::Release);
+}
+
+/// Whoever is steered here, it is not by these.
+pub fn forget() {
+    PLACES.store(std::ptr::null_mut(), Ordering::Release);
 }

@@ -74,9 +74,17 @@ fn no_fixed_example_fails() {
 
 /// Findings and what came of them, without the names of directories.
 fn results(reports: &str) -> BTreeSet<String> {
-    let told = |line: &&str| line.contains("is not atomic") || line.contains("Tried, ");
-    let lines: Vec<&str> = reports.lines().filter(told).map(str::trim).collect();
-    lines.chunks(2).map(|pair| pair.join(" ")).collect()
+    let mut results: Vec<String> = Vec::new();
+    for line in reports.lines().map(str::trim) {
+        if line.starts_with("Tried, ") {
+            let finding = results.last_mut().expect("what was tried");
+            assert!(!finding.contains("Tried, "), "tried twice: {finding}");
+            *finding += line;
+        } else if line.contains("is not atomic") {
+            results.push(line.to_owned());
+        }
+    }
+    results.into_iter().collect()
 }
 
 #[test]

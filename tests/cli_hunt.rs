@@ -5,7 +5,7 @@ mod cli_support;
 mod home;
 mod support;
 
-use cli_support::{Ending, file, refuses};
+use cli_support::{Ending, end, file, refuses};
 use home::{Home, VALUE, failing, interrupt, last_line, printed_command, read_when_there};
 use serde_json::Value;
 use std::process::Stdio;
@@ -460,4 +460,95 @@ fn an_interruption_between_steered_runs_loses_only_the_run() {
     assert_eq!(failing(&home.findings("avmon.confirm")).len(), 3, "{rest:?}");
     let log = std::fs::read_to_string(home.path("avmon.confirm/hunt.jsonl")).unwrap();
     assert_eq!(log.lines().filter(|line| line.contains("\"type\":\"recorded\"")).count(), 1, "{log}");
+}
+
+/// An update that is made anew if somebody else was faster is right, however often it had to be.
+#[test]
+fn where_only_the_output_tells_that_is_said() {
+    let work = "
+static int again;
+static int set_if(int seen, int it) {
+    pthread_mutex_lock(&lock);
+    int is_same = value == seen;
+    if (is_same) value = it; else again++;
+    pthread_mutex_unlock(&lock);
+    return is_same;
+}
+static void add(int number) { int seen; do seen = get(); while (!set_if(seen, seen + number)); }
+static void *work(void *late) {
+    if (late) usleep(50000);
+    add(1);
+    return 0;
+}
+";
+    let end = "printf(\"%d, again %d\\n\", value, again); return value != 2;";
+    let home = Home::of_source(&two_threads(work, end));
+    let advice = "only the output tells; if that may depend on the order of the threads, say --ignore-output";
+    let ending = home.avmon(&["confirm", "--", "./app"]);
+    assert!(ending.stdout.contains("its output has a line that no ordinary run has: 2, again 1"), "{ending:?}");
+    assert!(ending.stdout.contains(advice), "{ending:?}");
+    let ending = home.avmon(&["confirm", "--ignore-output", "--", "./app"]);
+    assert!(failing(&home.findings("avmon.confirm")).is_empty(), "{ending:?}");
+    assert!(ending.stdout.contains("Tried, confirmed: ") && !ending.stdout.contains(advice), "{ending:?}");
+    let chance = home.avmon(&["chaos", "--runs", "300", "--", "./app"]);
+    assert_eq!((chance.code, chance.stdout.to_lowercase().contains(advice)), (Some(66), true), "{chance:?}");
+}
+
+/// What one control run says, another run of the schedule may say too.
+#[test]
+fn a_failure_that_a_control_run_has_counts_in_no_run() {
+    let work = "
+static int deepest;
+static int taken(void) {
+    pthread_mutex_lock(&lock);
+    int is_there = value > 0;
+    if (is_there) value--;
+    pthread_mutex_unlock(&lock);
+    return is_there;
+}
+static void *work(void *puts) {
+    for (int left = 5; left > 0;)
+        if (puts) {
+            pthread_mutex_lock(&lock);
+            value++, left--;
+            pthread_mutex_unlock(&lock);
+            usleep(20000);
+        } else {
+            int depth = get();
+            if (depth > deepest) deepest = depth;
+            if (depth && taken()) left--; else usleep(500);
+        }
+    return 0;
+}
+";
+    let home = Home::of_source(&two_threads(work, "printf(\"deepest %d\\n\", deepest); return 0;"));
+    let ending = home.avmon(&["confirm", "--", "./app"]);
+    let log = std::fs::read_to_string(home.path("avmon.confirm/hunt.jsonl")).unwrap();
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let tried: Vec<Value> = lines.filter(|line| line["type"] == "tried").collect();
+    assert!(!tried.is_empty(), "{ending:?}");
+    for it in tried {
+        let told = it["judgement"]["detail"].as_str().unwrap();
+        let controls = it["controls"].as_array().cloned().unwrap_or_default();
+        let said = controls.iter().flat_map(|control| control["lines"][0].as_array().unwrap());
+        let is_of_control = said.map(|line| line.as_str().unwrap()).any(|line| told.ends_with(&format!(": {line}")));
+        assert!(!is_of_control || it["judgement"]["verdict"] != "failing", "{it:#}");
+    }
+}
+
+#[test]
+fn a_file_is_read_anew_in_every_run() {
+    let work = format!("{LOST}static int wanted(void) {{ int it = 0; return scanf(\"%d\", &it) == 1 ? it : -1; }}");
+    let home = Home::of_source(&two_threads(&work, "if (wanted() != 7) return 9; return value != 2;"));
+    let input = home.path("input");
+    std::fs::write(&input, "7\n").unwrap();
+    let given = end(home.command(&["confirm", "--", "./app"]).stdin(std::fs::File::open(&input).unwrap()));
+    assert_eq!(given.code, Some(66), "{given:?}");
+    assert_eq!(failing(&home.findings("avmon.confirm"))[0]["trial"]["alike"], 10, "{given:?}");
+    assert!(!given.stderr.contains("fails when nobody steers it"), "{given:?}");
+
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    std::io::Write::write_all(&mut writer, b"7\n").unwrap();
+    let piped = end(home.command(&["confirm", "--", "./app"]).stdin(reader));
+    assert!(piped.stderr.contains("put that into a file, and say '< FILE'"), "{piped:?}");
 }

@@ -273,7 +273,7 @@ impl Family {
         let is_stuck = || !ends && figures(&entries(&journal)).is_some();
         let ended = self.run(part, &["free"], &options, &is_stuck);
         let entries = entries(&journal);
-        let Judgement { verdict, detail } = judge(schedule, &entries, &Looks::from(&ended), &Baseline::default());
+        let Judgement { verdict, detail, .. } = judge(schedule, &entries, &Looks::from(&ended), &Baseline::default());
         let is_followed = figures(&entries).is_some_and(|it| it.extra + it.missing + it.skipped_turns == 0);
         tally.schedules += 1;
         tally.followed += usize::from(is_followed);

@@ -4,10 +4,10 @@ use super::exit::{ExitCode, Failure};
 use super::figures::counted;
 use super::predict::effort::Deadline;
 use super::progress::Progress;
-use super::stage::{Chance, Stage};
+use super::stage::{Chance, PATIENCE, Stage, limit_after};
 use super::tell;
 use crate::options::Options;
-use crate::replay::looks::{self, Baseline, Looks};
+use crate::replay::looks::{self, Looks};
 use crate::replay::verdict;
 use clap::Args;
 use std::ffi::OsString;
@@ -51,9 +51,9 @@ pub struct Chaos {
     #[arg(long)]
     ignore_output: bool,
 
-    /// Kill the program after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    /// Kill a run after so many seconds [default: 5, and 30 times as long as the longest ordinary run]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
 
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
@@ -63,9 +63,11 @@ pub struct Chaos {
 impl Chaos {
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let mut stage = Stage::new(&self.program)?;
-        stage.limit(Duration::from_secs(self.timeout));
-        let ordinary = || Ok(stage.baseline(self.baseline, self.ignore_output, &[], &Deadline::after(None))?.0);
-        let mut baseline: Baseline = ordinary()?;
+        let told = self.timeout.map(Duration::from_secs);
+        stage.limit(told.unwrap_or(PATIENCE));
+        let ordinary = |stage: &Stage| stage.baseline(self.baseline, self.ignore_output, &[], &Deadline::after(None));
+        let (mut baseline, longest) = ordinary(&stage)?;
+        stage.limit(told.unwrap_or(limit_after(longest)));
         for remark in baseline.remarks() {
             tell("warning", &remark);
         }
@@ -76,17 +78,25 @@ impl Chaos {
             let looks = Looks::from(&ended);
             if baseline.failure_of(&looks).is_some() {
                 // The program may do so by itself by now.
-                baseline.runs.extend(ordinary()?.runs);
+                baseline.runs.extend(ordinary(&stage)?.0.runs);
             }
             if let Some(failure) = baseline.failure_of(&looks) {
                 drop(progress);
                 let deadlock = verdict::told_deadlock(&journal).filter(|_| failure == looks::Failure::Timeout);
+                let advice = match failure {
+                    looks::Failure::Output(_) => {
+                        "Only the output tells; if that may depend on the order of the threads, say --ignore-output\n"
+                    }
+                    _ => "",
+                };
                 let failure = deadlock.unwrap_or_else(|| failure.to_string());
                 let runs = counted(run + 1, "run");
                 let again = self.again(seed, &stage.launch().line());
                 super::print(
-                    format!("avmon: failed with seed {seed}, after {runs}: {failure}\nTo run it again: {again}\n")
-                        .as_bytes(),
+                    format!(
+                        "avmon: failed with seed {seed}, after {runs}: {failure}\n{advice}To run it again: {again}\n"
+                    )
+                    .as_bytes(),
                 )?;
                 return Ok(ExitCode::Findings);
             }

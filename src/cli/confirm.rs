@@ -5,16 +5,18 @@ mod hunt;
 pub mod state;
 
 use super::exit::{ExitCode, Failure};
+use super::figures::counted;
 use super::flags::quoted;
 use super::launch::OptionFlags;
 use super::own_directory::{Kind, cannot};
 use super::predict::dependencies::ViewFlags;
 use super::predict::effort::Deadline;
-use super::stage::{Stage, SteeringFlags};
+use super::progress::Waiting;
+use super::stage::{PATIENCE, Stage, SteeringFlags, limit_after};
 use super::{recording, replay, tell};
 use crate::options::Options;
 use crate::replay::looks::{Baseline, Looks};
-use crate::replay::run;
+use crate::replay::run::{self, Exit};
 use crate::replay::verdict::{Judgement, Verdict};
 use crate::report::finding::{Finding, Strength, Trial};
 use cases::{Case, Cases, Process, Wanted};
@@ -39,7 +41,7 @@ Examples:
   avmon record --all -o run -- ./test; avmon confirm --trace run --shard 2/4 -o part2 -- ./test
   avmon merge part1 part2 part3 part4               all parts of such a hunt as one
 
-The program reads nothing from stdin, and its test is what it does: exit code, signal, output.
+The program reads a file from stdin in every run, or nothing, and its test is what it does: exit code, signal, output.
 The exit code is 66 if a strong finding was confirmed, or the program failed.";
 
 /// Where the results go if nothing else is said.
@@ -58,13 +60,6 @@ const TRACE: &str = "trace";
 const BASELINE: u32 = 3;
 /// Runs that are recorded until one does not fail.
 const RECORDINGS: u32 = 3;
-
-/// The ordinary runs may take so long.
-const PATIENCE: Duration = Duration::from_secs(300);
-/// A steered run may take so many times as long as an ordinary one, ...
-const SLOWER: u32 = 30;
-/// ... and so much more.
-const AT_LEAST: Duration = Duration::from_secs(5);
 
 /// Make violations really happen: record, predict, drive the program through each predicted order, and judge
 #[derive(Args, Debug)]
@@ -176,11 +171,17 @@ impl Confirm {
             return Err(interrupted());
         }
         let over = hunt.over();
-        let state = hunt.finish();
+        let mut state = hunt.finish();
+        if over.is_none() {
+            state.end()?;
+        }
 
+        let mut by_output = 0;
         for case in cases {
             let tried = case.candidates.iter().filter_map(|candidate| state.tried.get(&candidate.digest));
-            if let Some(trial) = self.trial(case, tried, stage) {
+            let best = tried.min_by_key(|tried| (tried.judgement.verdict, Reverse(tried.alike)));
+            by_output += u64::from(best.is_some_and(|best| best.judgement.is_by_output));
+            if let Some(trial) = self.trial(case, best, stage) {
                 processes[case.process].entries[case.entry].finding.prove(trial);
             } else if let Some(why) = over {
                 untried += &untried_line(&processes[case.process].entries[case.entry].finding, why);
@@ -212,9 +213,15 @@ impl Confirm {
                 }
                 None => String::new(),
             };
+            let is_all = goes_on.is_empty() && state.shard.is_none();
             // It may be for the recorded run.
-            let advice = if goes_on.is_empty() && totals.failing() == 0 {
+            let advice = if is_all && totals.failing() == 0 {
                 format!("avmon: nothing failed; 'avmon chaos -- {}' does without a prediction\n", state.program)
+            } else if by_output > 0 {
+                format!(
+                    "avmon: of {}, only the output tells; if that may depend on the order of the threads, say --ignore-output\n",
+                    counted(by_output, "failing finding")
+                )
             } else {
                 String::new()
             };
@@ -289,8 +296,17 @@ impl Confirm {
     ) -> Result<(Baseline, Duration), Failure> {
         if state.baseline.is_none() {
             stage.limit(self.timeout.map_or(PATIENCE, Duration::from_secs));
-            let (baseline, longest) =
-                stage.baseline(self.baseline, self.ignore_output, &self.steering.pin, deadline)?;
+            let mut baseline = Baseline { ignores_output: self.ignore_output, ..Baseline::default() };
+            let mut longest = Duration::ZERO;
+            while baseline.runs.len() < self.baseline as usize && !deadline.is_over() {
+                let _told = Waiting::begin(format!("ordinary run {} of {}", baseline.runs.len() + 1, self.baseline));
+                let (more, took) = stage.baseline(1, self.ignore_output, &self.steering.pin, deadline)?;
+                if self.timeout.is_none() && more.runs.iter().any(|run| run.exit == Exit::Timeout) {
+                    return Err(endless());
+                }
+                longest = longest.max(took);
+                baseline.runs.extend(more.runs);
+            }
             let made = baseline.runs.len();
             if made < self.baseline as usize {
                 return Err(too_late(&format!("after {made} of {} ordinary runs", self.baseline)));
@@ -301,7 +317,7 @@ impl Confirm {
         for remark in baseline.remarks() {
             tell("warning", &remark);
         }
-        Ok((baseline, self.timeout.map_or(Duration::from_millis(longest_ms) * SLOWER + AT_LEAST, Duration::from_secs)))
+        Ok((baseline, self.timeout.map_or(limit_after(Duration::from_millis(longest_ms)), Duration::from_secs)))
     }
 
     /// The recording from which is predicted. None if there is nothing in it. How the program ran then is part of the baseline.
@@ -349,6 +365,7 @@ impl Confirm {
         let mut tries = 0;
         loop {
             fs::create_dir(directory).map_err(|error| cannot("make", directory, &error))?;
+            let _told = Waiting::begin("recording".to_owned());
             let looks = Looks::from(&stage.record(directory, &self.steering)?);
             tries += 1;
             if baseline.failure_of(&looks).is_none() || tries == RECORDINGS || deadline.is_over() {
@@ -359,14 +376,14 @@ impl Confirm {
     }
 
     /// The best that is known of a finding.
-    fn trial<'t>(&self, case: &Case, tried: impl Iterator<Item = &'t Tried>, stage: &Stage) -> Option<Trial> {
+    fn trial(&self, case: &Case, best: Option<&Tried>, stage: &Stage) -> Option<Trial> {
         let program = stage.launch().line();
-        match tried.min_by_key(|tried| (tried.judgement.verdict, Reverse(tried.alike))) {
+        match best {
             Some(tried) => Some(Trial {
                 verdict: tried.judgement.verdict,
                 detail: tried.judgement.detail.clone(),
                 schedule: hunt::file(&self.output, tried.number).display().to_string(),
-                flags: self.steering.words().iter().flat_map(|word| [word, " "]).collect(),
+                flags: self.replay_words().iter().flat_map(|word| [word, " "]).collect(),
                 program,
                 switches: tried.switches,
                 runs: tried.runs,
@@ -383,6 +400,13 @@ impl Confirm {
                 alike: 0,
             }),
         }
+    }
+
+    /// What a replay must be told to do the same.
+    fn replay_words(&self) -> Vec<String> {
+        let mut words = self.steering.words();
+        words.extend(self.timeout.map(|seconds| format!("--timeout {seconds}")));
+        words
     }
 
     fn told_how_to_go_on(&self, failure: Failure, stage: &Stage) -> Failure {
@@ -438,6 +462,14 @@ fn interrupted() -> Failure {
     Failure::new(ExitCode::Interrupted, "interrupted")
 }
 
+/// A program that nobody steers and that does not end needs somebody to end it.
+fn endless() -> Failure {
+    Failure::internal(format!(
+        "the program did not end in {} seconds, though nobody steered it; let a script end it, or say by --timeout after how many seconds each run is to be killed",
+        PATIENCE.as_secs()
+    ))
+}
+
 /// Without all of these runs nobody could judge the others. An interruption ends the time too.
 fn too_late(when: &str) -> Failure {
     match run::interruption() {
@@ -450,7 +482,7 @@ fn too_late(when: &str) -> Failure {
 fn warn_if_none_reached(state: &State) {
     let first = state.tried.values().min_by_key(|tried| tried.number);
     if let Some(first) = first.filter(|_| state.totals().reached() + state.totals().failing() == 0) {
-        let Judgement { verdict, detail } = &first.judgement;
+        let Judgement { verdict, detail, .. } = &first.judgement;
         tell("warning", &format!("no schedule led to its violation; the first one was {}: {detail}", verdict.name()));
     }
 }

@@ -4,6 +4,8 @@ use super::figures::{counted, grouped, ratio, size};
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Work that is done sooner shows nothing.
@@ -89,6 +91,43 @@ impl Drop for Progress {
     }
 }
 
+/// A line that stands there while something is waited for. Dropping it erases the line.
+pub struct Waiting {
+    /// Dropped first: that ends the thread.
+    over: Option<mpsc::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Waiting {
+    #[must_use]
+    pub fn begin(text: String) -> Waiting {
+        Waiting::on(Progress::new(), text)
+    }
+
+    fn on(mut progress: Progress, text: String) -> Waiting {
+        if progress.terminal.is_none() {
+            return Waiting { over: None, thread: None };
+        }
+        let (over, is_over) = mpsc::channel();
+        let wait = move || {
+            while is_over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                progress.show(|elapsed| format!("avmon: {text}, {} s", elapsed.as_secs()));
+            }
+        };
+        Waiting { over: Some(over), thread: Some(std::thread::spawn(wait)) }
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        drop(self.over.take());
+        if let Some(thread) = self.thread.take() {
+            // It erases the line, and does nothing that could fail.
+            let _ = thread.join();
+        }
+    }
+}
+
 fn text(events: u64, bytes: u64, all_bytes: u64, elapsed: Duration) -> String {
     let percent = bytes.min(all_bytes).saturating_mul(100).checked_div(all_bytes).unwrap_or(100);
     // Events in a microsecond are millions in a second.
@@ -127,7 +166,7 @@ mod tests {
 
     /// What is on the terminal after that long a piece of work, updated all the time.
     fn shown(columns: u16, work: Duration) -> String {
-        let (mut person, program) = terminal(columns);
+        let (person, program) = terminal(columns);
         let mut progress = Progress::on(Some(program));
         let begin = Instant::now();
         while begin.elapsed() < work {
@@ -135,6 +174,10 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
         }
         drop(progress);
+        seen_by(person)
+    }
+
+    fn seen_by(mut person: File) -> String {
         let mut seen = Vec::new();
         let mut buffer = [0; 4096];
         // Reading fails when the program's end is closed and all was read.
@@ -158,6 +201,18 @@ mod tests {
     fn a_narrow_terminal_gets_a_short_line() {
         let seen = shown(20, Duration::from_millis(1050));
         assert!(seen.split(ERASE).any(|line| line == "avmon: 25%, 1.0 MiB"), "{seen:?}");
+    }
+
+    #[test]
+    fn who_waits_is_told_for_what() {
+        let (mut person, program) = terminal(80);
+        let waiting = Waiting::on(Progress::on(Some(program)), "recording".to_owned());
+        let mut seen = [0; 64];
+        let count = person.read(&mut seen).unwrap();
+        let line = String::from_utf8_lossy(&seen[..count]).into_owned();
+        assert!(line.starts_with(&format!("{ERASE}avmon: recording, ")), "{line:?}");
+        drop(waiting);
+        assert!(seen_by(person).ends_with(ERASE));
     }
 
     #[test]

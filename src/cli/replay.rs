@@ -6,7 +6,7 @@ use super::confirm::state::State;
 use super::exit::{ExitCode, Failure};
 use super::figures::counted;
 use super::predict::effort::Deadline;
-use super::stage::{Stage, SteeringFlags};
+use super::stage::{PATIENCE, Stage, SteeringFlags, limit_after};
 use super::tell;
 use crate::event::ThreadId;
 use crate::replay::journal::{Entry, Figures};
@@ -47,9 +47,9 @@ pub struct Replay {
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     baseline: Option<u32>,
 
-    /// Kill the program after so many seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
-    timeout: u64,
+    /// Kill the program after so many seconds [default: as 'avmon confirm' would, if ordinary runs are known; else 60]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: Option<u64>,
 
     #[command(flatten)]
     steering: SteeringFlags,
@@ -71,6 +71,9 @@ pub struct Replay {
     program: Vec<OsString>,
 }
 
+/// So long a run may take if nobody knows how long an ordinary one does.
+const NOTHING_KNOWN: Duration = Duration::from_secs(60);
+
 impl Replay {
     pub fn execute(self) -> Result<ExitCode, Failure> {
         let schedule = read(&self.schedule)?;
@@ -79,8 +82,7 @@ impl Replay {
         if self.gdb {
             return debugger::start(&stage, &schedule, &self.steering);
         }
-        stage.limit(Duration::from_secs(self.timeout));
-        let baseline = self.baseline(&stage)?;
+        let baseline = self.baseline(&mut stage)?;
         for remark in baseline.remarks() {
             tell("warning", &remark);
         }
@@ -108,23 +110,30 @@ impl Replay {
     }
 
     /// How the program runs by itself, as far as somebody looked.
-    fn baseline(&self, stage: &Stage) -> Result<Baseline, Failure> {
-        let ordinary = |runs| stage.baseline(runs, false, &self.steering.pin, &Deadline::after(None));
+    fn baseline(&self, stage: &mut Stage) -> Result<Baseline, Failure> {
+        let told = self.timeout.map(Duration::from_secs);
+        let ordinary = |stage: &Stage, runs| stage.baseline(runs, false, &self.steering.pin, &Deadline::after(None));
         if let Some(runs) = self.baseline {
-            return Ok(ordinary(runs)?.0);
+            stage.limit(told.unwrap_or(PATIENCE));
+            let (baseline, longest) = ordinary(stage, runs)?;
+            stage.limit(told.unwrap_or(limit_after(longest)));
+            return Ok(baseline);
         }
         // A schedule may lie anywhere. The runs of another command line, or with other things pinned, tell nothing of this one's.
         let hunt = self.schedule.parent().and_then(|directory| State::read(directory).ok());
         let hunt = hunt.filter(|hunt| hunt.program == stage.launch().line() && hunt.pin == self.steering.pin);
-        let Some((hunt, (mut baseline, _))) = hunt.and_then(|mut hunt| hunt.baseline.take().map(|it| (hunt, it)))
+        let Some((hunt, (mut baseline, longest_ms))) =
+            hunt.and_then(|mut hunt| hunt.baseline.take().map(|it| (hunt, it)))
         else {
+            stage.limit(told.unwrap_or(NOTHING_KNOWN));
             return Ok(Baseline::default());
         };
+        stage.limit(told.unwrap_or(limit_after(Duration::from_millis(longest_ms))));
         let number = self.schedule.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
         let tried = number.and_then(|number| hunt.of_file(number));
         baseline.controls.extend(tried.iter().flat_map(|it| it.controls.iter().cloned()));
         // What an ordinary run does may not be what it did then.
-        baseline.runs.extend(ordinary(1)?.0.runs);
+        baseline.runs.extend(ordinary(stage, 1)?.0.runs);
         Ok(baseline)
     }
 }
@@ -165,7 +174,7 @@ fn steps(schedule: &Schedule) -> String {
 }
 
 fn text(schedule: &Schedule, judgement: &Judgement, journal: &[Entry], baseline: &Baseline) -> String {
-    let Judgement { verdict, detail } = judgement;
+    let Judgement { verdict, detail, .. } = judgement;
     let meaning = match verdict {
         Verdict::Confirmed if baseline.is_empty() => {
             "the steps ran in the violating order; to know whether that is a failure, give --baseline"

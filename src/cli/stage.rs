@@ -22,6 +22,19 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
+/// The ordinary runs may take so long, if nothing else is said.
+pub const PATIENCE: Duration = Duration::from_secs(300);
+/// A steered run may take so many times as long as an ordinary one, ...
+const SLOWER: u32 = 30;
+/// ... and so much more.
+const AT_LEAST: Duration = Duration::from_secs(5);
+
+/// How long a steered run may take, by the longest ordinary one.
+#[must_use]
+pub fn limit_after(longest: Duration) -> Duration {
+    longest * SLOWER + AT_LEAST
+}
+
 /// How a run is steered.
 #[derive(clap::Args, Clone, Debug)]
 pub struct SteeringFlags {
@@ -61,6 +74,7 @@ pub struct Stage {
     /// Runs that have begun: each has files of its own.
     runs: AtomicUsize,
     is_pin_tried: AtomicBool,
+    is_input_told: AtomicBool,
     symbols: Mutex<Symbols>,
 }
 
@@ -92,6 +106,7 @@ impl Stage {
             shows_output: false,
             runs: AtomicUsize::new(0),
             is_pin_tried: AtomicBool::new(false),
+            is_input_told: AtomicBool::new(false),
             symbols: Mutex::new(Symbols::new(&Options::default(), ModuleMap::default())),
         })
     }
@@ -136,6 +151,12 @@ impl Stage {
         let has_failed = baseline.runs.iter().any(|run| run.exit != Exit::Code(0));
         if has_failed && !pin.is_empty() && !self.is_pin_tried.swap(true, Ordering::Relaxed) {
             self.try_without_pin(pin)?;
+        }
+        if run::has_lost_input() && !self.is_input_told.swap(true, Ordering::Relaxed) {
+            tell(
+                "warning",
+                "the program reads nothing of what comes through a pipe: it runs many times; put that into a file, and say '< FILE'",
+            );
         }
         Ok((baseline, longest))
     }

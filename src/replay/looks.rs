@@ -181,6 +181,13 @@ impl Baseline {
         }
     }
 
+    /// The failure that an end is, with how often ordinary runs end so; nothing if none does.
+    #[must_use]
+    pub fn rate_of(&self, exit: Exit) -> Option<String> {
+        let is_rated = exit != Exit::Code(0) && self.ended_so(exit) > 0;
+        is_rated.then(|| format!("{}{}", Failure::from(exit), self.told_of_ordinary(exit)))
+    }
+
     /// What is to be said of a run that ended badly, though that is no failure.
     pub(super) fn told_of_usual(&self, looks: &Looks) -> String {
         let ended = Failure::from(looks.exit);

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::hash::Hasher as _;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
+use std::os::unix::fs::FileTypeExt as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -115,6 +116,25 @@ pub struct Ended {
     pub duration: Duration,
 }
 
+/// What the program reads from stdin: a file from its beginning in every run, and nothing else, since nobody types the same again and again.
+fn input() -> Stdio {
+    let is_file = std::fs::metadata(OWN_INPUT).is_ok_and(|it| it.is_file());
+    let file = is_file.then(|| std::fs::File::open(OWN_INPUT).ok()).flatten();
+    file.map_or_else(Stdio::null, Stdio::from)
+}
+
+/// Opened by this name, a file has a position of its own.
+const OWN_INPUT: &str = "/proc/self/fd/0";
+
+/// Whether somebody sends something to this process that no run will see.
+#[must_use]
+pub fn has_lost_input() -> bool {
+    let is_pipe = std::fs::metadata(OWN_INPUT).is_ok_and(|it| it.file_type().is_fifo() || it.file_type().is_socket());
+    let mut input = libc::pollfd { fd: libc::STDIN_FILENO, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one such structure, and no time to wait.
+    is_pipe && unsafe { libc::poll(&raw mut input, 1, 0) } == 1 && input.revents & libc::POLLIN != 0
+}
+
 /// Why there is no end of a run to tell of.
 #[derive(Debug)]
 pub enum Unfinished {
@@ -145,14 +165,14 @@ pub struct Manner {
 /// How often it is asked whether there is any use in waiting.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
-/// Runs a program to its end, or until `is_stuck` says that there will be none. It reads nothing: two runs could not read the same.
+/// Runs a program to its end, or until `is_stuck` says that there will be none. It reads what every run can read.
 pub fn run(mut command: Command, manner: Manner, is_stuck: &dyn Fn() -> bool) -> Result<Ended, Unfinished> {
     if interruption().is_some() {
         return Err(Unfinished::Interrupted);
     }
     let begin = Instant::now();
     let deadline = manner.limit.and_then(|limit| begin.checked_add(limit));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command.stdin(input()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     // Gone after the group.
     let _at_work = AtWork::begin();
     let parent = std::process::id();

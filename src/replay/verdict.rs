@@ -81,12 +81,23 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// How the program failed, which step could not be taken, what the program did instead. Empty if there is nothing to add.
     pub detail: String,
+    /// It is a failure of which nothing but the output tells: whether that may be so, only people know.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_by_output: bool,
+}
+
+impl Judgement {
+    #[must_use]
+    pub fn new(verdict: Verdict, detail: impl Into<String>) -> Judgement {
+        Judgement { verdict, detail: detail.into(), is_by_output: false }
+    }
 }
 
 /// Judges a run that was to follow a schedule.
 #[must_use]
 pub fn judge(schedule: &Schedule, journal: &[Entry], looks: &Looks, baseline: &Baseline) -> Judgement {
-    let judgement = |verdict, detail| Judgement { verdict, detail };
+    let is_by_output = |failure: &Failure| matches!(failure, Failure::Output(_));
+    let judgement = |verdict, detail: String| Judgement::new(verdict, detail);
     // As long as the gate holds threads, it is not the program that takes so long.
     let is_held = !journal.iter().any(|entry| matches!(entry, Entry::Free { .. }));
     let is_cut_short = is_held && looks.exit == Exit::Timeout && deadlock(journal).is_none();
@@ -107,24 +118,27 @@ pub fn judge(schedule: &Schedule, journal: &[Entry], looks: &Looks, baseline: &B
             failure if baseline.is_empty() => {
                 judgement(Verdict::Confirmed, failure.unwrap_or_else(|| looks.exit.into()).to_string())
             }
-            Some(failure) => judgement(Verdict::Failing, told(failure)),
+            Some(failure) => {
+                Judgement { is_by_output: is_by_output(&failure), ..judgement(Verdict::Failing, told(failure)) }
+            }
             None if schedule.was_observed => judgement(Verdict::AlreadyObserved, baseline.told_of_usual(looks)),
             None => judgement(Verdict::Confirmed, baseline.told_of_usual(looks)),
         };
     }
     let obstacle = journal.iter().find_map(|entry| obstacle(entry, schedule));
+    let is_steered = journal.iter().any(|entry| matches!(entry, Entry::Steered { .. }));
     let (verdict, mut detail) = obstacle.unwrap_or_else(|| {
-        let is_steered = journal.iter().any(|entry| matches!(entry, Entry::Steered { .. }));
         (Verdict::Diverged, if is_steered { reached.missing(schedule) } else { not_steered(schedule, journal) })
     });
     if is_cut_short {
-        detail = format!("{detail}; {CUT_SHORT}");
+        detail = if is_steered { format!("{detail}; {CUT_SHORT}") } else { NEVER_BEGAN.to_owned() };
     }
     match failure {
         // Whether the missing step would have mattered nobody knows; the program has not been here before.
         // As long as turns are left, it may be the gate for which a program waits that does not end.
         Some(failure) if reached.is_cut() && !baseline.is_empty() && failure != Failure::Timeout => {
-            judgement(Verdict::FailingEarly, format!("{}; {detail}", told(failure)))
+            let is_by_output = is_by_output(&failure);
+            Judgement { is_by_output, ..judgement(Verdict::FailingEarly, format!("{}; {detail}", told(failure))) }
         }
         Some(failure) if baseline.is_empty() => judgement(verdict, format!("{detail}; {failure}")),
         Some(failure) => judgement(verdict, format!("{detail}; {failure}, but not for this violation")),
@@ -141,6 +155,9 @@ pub fn is_followed(journal: &[Entry]) -> bool {
 
 /// What is said of a run that was not let go on.
 const CUT_SHORT: &str = "the time of the run was over while threads were still held for others: give it more by --timeout, or those less by --step-timeout";
+
+/// The same if it had not come so far.
+const NEVER_BEGAN: &str = "its time was over before it created a thread: give it more by --timeout";
 
 /// Why no process was steered.
 fn not_steered(schedule: &Schedule, journal: &[Entry]) -> String {
@@ -373,7 +390,7 @@ turn 1 1 0!second
 
     #[test]
     fn the_steps_in_their_order_confirm() {
-        assert_eq!(judged(&reached(), PASSED), Judgement { verdict: Verdict::Confirmed, detail: String::new() });
+        assert_eq!(judged(&reached(), PASSED), Judgement::new(Verdict::Confirmed, String::new()));
         let observed = Schedule { was_observed: true, ..schedule() };
         let seen = judge(&observed, &reached(), &looks(PASSED), &baseline());
         assert_eq!(seen.verdict, Verdict::AlreadyObserved);
@@ -408,7 +425,7 @@ turn 1 1 0!second
         );
         let usual = judge(&schedule(), &reached(), &looks(Exit::Code(1)), &baseline);
         let told = "except as it does in ordinary runs too: it ended with exit code 1, as in 1 of 2 ordinary runs";
-        assert_eq!(usual, Judgement { verdict: Verdict::Confirmed, detail: told.into() });
+        assert_eq!(usual, Judgement::new(Verdict::Confirmed, told));
         let always = Baseline { runs: vec![looks(Exit::Signal(11)); 3], ..Baseline::default() };
         assert_eq!(always.failure_of(&looks(PASSED)), None, "it passed for once");
     }
@@ -422,7 +439,7 @@ turn 1 1 0!second
         assert!(seldom.remarks()[0].contains("where a schedule brings it about every time"), "{:?}", seldom.remarks());
         let judged = judge(&schedule(), &reached(), &looks(Exit::Code(4)), &seldom);
         let told = "it ended with exit code 4, as in 1 of 3 ordinary runs";
-        assert_eq!(judged, Judgement { verdict: Verdict::Failing, detail: told.into() });
+        assert_eq!(judged, Judgement::new(Verdict::Failing, told));
         seldom.controls.push(looks(Exit::Code(4)));
         assert_eq!(seldom.possible_failure_of(&looks(Exit::Code(4))), None, "threads that wait bring it about");
     }
@@ -431,7 +448,7 @@ turn 1 1 0!second
     fn without_a_baseline_nobody_knows_what_a_failure_is() {
         let judged = |exit| judge(&schedule(), &reached(), &looks(exit), &Baseline::default());
         for (exit, detail) in [(PASSED, "it ended with exit code 0"), (Exit::Code(3), "it ended with exit code 3")] {
-            assert_eq!(judged(exit), Judgement { verdict: Verdict::Confirmed, detail: detail.into() });
+            assert_eq!(judged(exit), Judgement::new(Verdict::Confirmed, detail));
         }
     }
 
@@ -559,6 +576,8 @@ turn 1 1 0!second
         let judged = self::judged(&[], PASSED);
         assert_eq!(judged.verdict, Verdict::Diverged);
         assert!(judged.detail.contains("no process of 'teller'"), "{judged:?}");
+        let judged = self::judged(&[], Exit::Timeout);
+        assert_eq!((judged.verdict, &*judged.detail), (Verdict::Diverged, NEVER_BEGAN), "it may come yet");
         let judged = self::judged(&[Entry::Steered { pid: 1 }], PASSED);
         assert_eq!(judged.detail, "T1: lock at balance teller.c:15 did not come before the program ended");
     }

@@ -62,6 +62,14 @@ struct Judged {
     looks: Looks,
 }
 
+impl Judged {
+    /// Whether the program failed as badly as in another run of the violation: what only its output tells is not the crash that another one ended in.
+    fn is_as_bad_as(&self, other: &Judged) -> bool {
+        let (mine, its) = (&self.judgement, &other.judgement);
+        mine.verdict.fails_as_much_as(its.verdict) && (its.is_by_output || !mine.is_by_output)
+    }
+}
+
 /// What a schedule proves, and in how many of its runs.
 #[derive(Clone)]
 struct Proof {
@@ -69,19 +77,42 @@ struct Proof {
     judged: Judged,
     runs: u64,
     alike: u64,
+    /// Each run in which the program failed.
+    failures: Vec<Judged>,
     is_unfinished: bool,
 }
 
 impl Proof {
     fn new(schedule: &Schedule, judged: Judged, runs: u64, alike: u64) -> Proof {
-        Proof { schedule: schedule.clone(), judged, runs, alike, is_unfinished: false }
+        Proof { schedule: schedule.clone(), judged, runs, alike, failures: Vec::new(), is_unfinished: false }
+    }
+
+    /// Counts one more run.
+    fn add(&mut self, judged: Judged) {
+        self.runs += 1;
+        if judged.is_as_bad_as(&self.judged) {
+            self.failures.push(judged);
+            self.count();
+        }
+    }
+
+    /// Takes back the failures that are none after all.
+    fn keep(&mut self, counts: impl Fn(&Looks) -> bool) {
+        self.failures.retain(|failed| counts(&failed.looks));
+        self.count();
+    }
+
+    fn count(&mut self) {
+        self.alike = self.failures.len() as u64;
+        if let Some(first) = self.failures.first() {
+            self.judged = first.clone();
+        }
     }
 
     /// The same run, if the failure is none.
     fn without_failure(mut self, detail: String) -> Proof {
         let judgement = &mut self.judged.judgement;
-        let verdict = judgement.verdict.without_failure(self.schedule.was_observed);
-        *judgement = Judgement { verdict, detail };
+        *judgement = Judgement::new(judgement.verdict.without_failure(self.schedule.was_observed), detail);
         self
     }
 
@@ -206,14 +237,14 @@ impl<'a> Hunt<'a> {
     /// Runs a schedule for which a run was taken.
     fn try_candidate(&self, candidate: &Candidate) -> Result<Tried, Failure> {
         let &Candidate { number, digest, ref schedule } = candidate;
-        let judged = self.judge(schedule)?;
+        let judged = self.judge(schedule, &[])?;
         let mut proof = Proof::new(schedule, judged, 1, 1);
         let mut controls = Vec::new();
         if proof.judged.judgement.verdict.is_failure() {
             proof = self.looked_at(proof, number, &mut controls)?;
         }
         self.keep(number, &proof.schedule)?;
-        let Proof { schedule, judged: Judged { judgement, .. }, runs, alike, is_unfinished } = proof;
+        let Proof { schedule, judged: Judged { judgement, .. }, runs, alike, is_unfinished, failures: _ } = proof;
         let switches = schedule.switches() as u64;
         let tried = Tried { number, digest, judgement, switches, runs, alike, controls, is_unfinished };
         self.state.lock().add(tried.clone())?;
@@ -229,103 +260,125 @@ impl<'a> Hunt<'a> {
         });
     }
 
-    fn judge(&self, schedule: &Schedule) -> Result<Judged, Failure> {
+    /// Runs a schedule, and judges it by all that is known.
+    fn judge(&self, schedule: &Schedule, controls: &[Looks]) -> Result<Judged, Failure> {
         let (ended, journal) = self.stage.steer(schedule, self.steering)?;
         let looks = Looks::from(&ended);
-        let judgement = verdict::judge(schedule, &journal, &looks, &self.baseline.lock());
+        let judgement = verdict::judge(schedule, &journal, &looks, &self.known(controls));
         Ok(Judged { judgement, looks })
     }
 
-    /// What is left of a failure once it was looked at more closely. Adds the runs that it was compared with.
+    /// Everything that a failure is compared with: ordinary runs, the recorded one, and those in which the threads were held without the violation.
+    fn known(&self, controls: &[Looks]) -> Baseline {
+        let mut known = self.baseline.lock().clone();
+        known.controls.extend(controls.iter().cloned());
+        known
+    }
+
+    /// What is left of a failure once it was looked at more closely. Adds the runs that it was compared with: a failure of one of those counts nowhere.
     fn looked_at(&self, once: Proof, number: usize, controls: &mut Vec<Looks>) -> Result<Proof, Failure> {
-        let failure = once.judged.judgement.detail.clone();
         if self.budget.deadline.is_over() {
+            let failure = &once.judged.judgement.detail;
             let told = format!("except that, in the only run, {failure}; nobody looked whether it does so by itself");
             return Ok(once.without_failure(told).unfinished("the time was over"));
         }
-        let ordinary = || format!("except as it sometimes does in ordinary runs too: {failure}");
-        let held = || {
-            format!(
-                "except as it does too if its threads wait, and the culprit comes after the block or before it: {failure}"
-            )
-        };
         if self.compare(&once.judged.looks, ORDINARY_AT_ONCE)? == Compared::Ordinary {
-            return Ok(once.without_failure(ordinary()));
+            return Ok(self.ordinary(once));
         }
-        *controls = self.controls(&once.schedule, 1)?;
-        if self.is_of_controls(&once.judged.looks, controls) {
-            return Ok(once.without_failure(held()));
+        controls.extend(self.controls(&once.schedule, 1)?);
+        if self.known(controls).possible_failure_of(&once.judged.looks).is_none() {
+            return Ok(held(once));
         }
-        let best = self.repeated(&once, number)?;
-        match (best.alike, self.over()) {
-            (0, _) if best.runs == AGAIN => {
-                Ok(once.without_failure(format!("except in one run, and not again in {AGAIN}: {failure}")))
-            }
-            (alike, Some(why)) if best.runs < AGAIN => Ok(if alike == 0 { once } else { best }.unfinished(why)),
-            (AGAIN, _) => {
-                let mut seen = self.compare(&best.judged.looks, ORDINARY_AFTER)?;
-                if seen == Compared::Rare {
-                    seen = self.compare(&best.judged.looks, ORDINARY_OF_SOME)?;
-                }
-                Ok(if seen == Compared::Ordinary { once.without_failure(ordinary()) } else { self.with_rate(best) })
-            }
-            (alike, _) => {
-                if self.compare(&best.judged.looks, ORDINARY_OF_SOME)? != Compared::New {
-                    return Ok(once.without_failure(ordinary()));
-                }
-                *controls = self.controls(&best.schedule, AGAIN)?;
-                if self.is_of_controls(&best.judged.looks, controls) {
-                    return Ok(once.without_failure(held()));
-                }
-                let told = || format!("except in {alike} of {AGAIN} runs, too few to know why: {failure}");
-                Ok(if alike < FEWEST_OF_SOME { once.without_failure(told()) } else { best })
-            }
+        let mut best = self.repeated(&once, number, controls)?;
+        if let Some(why) = self.over().filter(|_| best.runs < AGAIN) {
+            return Ok(if best.alike == 0 { once } else { best }.unfinished(why));
         }
+        if best.alike == 0 {
+            let told = format!("except in one run, and not again in {AGAIN}: {}", once.judged.judgement.detail);
+            return Ok(once.without_failure(told));
+        }
+        let is_sure = best.alike == AGAIN;
+        let mut seen = self.compare(&best.judged.looks, if is_sure { ORDINARY_AFTER } else { ORDINARY_OF_SOME })?;
+        if is_sure && seen == Compared::Rare {
+            seen = self.compare(&best.judged.looks, ORDINARY_OF_SOME)?;
+        }
+        if seen == Compared::Ordinary || !is_sure && seen == Compared::Rare {
+            return Ok(self.ordinary(best));
+        }
+        if !is_sure || best.schedule != once.schedule {
+            controls.extend(self.controls(&best.schedule, if is_sure { 1 } else { AGAIN })?);
+        }
+        let known = self.known(controls);
+        best.keep(|looks| known.possible_failure_of(looks).is_some());
+        if best.alike < AGAIN {
+            best.keep(|looks| known.failure_of(looks).is_some());
+        }
+        Ok(match best.alike {
+            0 => held(best),
+            alike @ 1..FEWEST_OF_SOME => {
+                let failure = &best.judged.judgement.detail;
+                let told = format!("except in {alike} of {AGAIN} runs, too few to know why: {failure}");
+                best.without_failure(told)
+            }
+            _ => Proof { judged: self.with_rate(best.judged), ..best },
+        })
+    }
+
+    /// A failure that ordinary runs have too is none.
+    fn ordinary(&self, proof: Proof) -> Proof {
+        let failure = self.with_rate(proof.judged.clone()).judgement.detail;
+        proof.without_failure(format!("except as it sometimes does in ordinary runs too: {failure}"))
     }
 
     /// The same, with what is known of ordinary runs by now.
-    fn with_rate(&self, mut proof: Proof) -> Proof {
-        let Judged { judgement, looks } = &mut proof.judged;
-        let baseline = self.baseline.lock();
-        if let Some(failure) = baseline.possible_failure_of(looks).filter(|_| judgement.verdict == Verdict::Failing)
-            && baseline.failure_of(looks).is_none()
+    fn with_rate(&self, mut judged: Judged) -> Judged {
+        let Judged { judgement, looks } = &mut judged;
+        if judgement.verdict == Verdict::Failing
+            && let Some(failure) = self.baseline.lock().rate_of(looks.exit)
         {
-            judgement.detail = format!("{failure}{}", baseline.told_of_ordinary(looks.exit));
+            judgement.detail = failure;
         }
-        proof
+        judged
     }
 
     /// The failure with fewer switches, if it comes as often then, and how often that is.
-    fn repeated(&self, once: &Proof, number: usize) -> Result<Proof, Failure> {
-        let shorter = self.shortened(once, number)?;
-        let best = self.again(&shorter, &once.judged, number)?;
+    fn repeated(&self, once: &Proof, number: usize, controls: &[Looks]) -> Result<Proof, Failure> {
+        let shorter = self.shortened(once, number, controls)?;
+        let best = self.again(&shorter, &once.judged, number, controls)?;
         // The same schedule is not given a second chance.
         if best.alike == best.runs || shorter == once.schedule {
             return Ok(best);
         }
-        let whole = self.again(&once.schedule, &once.judged, number)?;
+        let whole = self.again(&once.schedule, &once.judged, number, controls)?;
         Ok(if whole.alike > best.alike { whole } else { best })
     }
 
     /// Whether the program ends so by itself too, if it is only run often enough. What is learned of it is kept.
     fn compare(&self, looks: &Looks, runs: u32) -> Result<Compared, Failure> {
+        let before = self.compared(looks);
+        self.run_ordinarily(runs)?;
+        // A few runs tell little of what comes by chance.
+        if before != Compared::Ordinary && self.compared(looks) == Compared::Ordinary && runs < ORDINARY_OF_SOME {
+            self.run_ordinarily(ORDINARY_OF_SOME)?;
+        }
+        Ok(self.compared(looks))
+    }
+
+    fn run_ordinarily(&self, runs: u32) -> Result<(), Failure> {
         self.show("; ordinary runs");
         let (more, _) = self.stage.baseline(runs, false, &self.steering.pin, &self.budget.deadline)?;
         let mut baseline = self.baseline.lock();
         baseline.runs.extend(more.runs);
-        self.state.lock().widen_baseline(&baseline)?;
-        Ok(match (baseline.failure_of(looks), baseline.possible_failure_of(looks)) {
+        self.state.lock().widen_baseline(&baseline)
+    }
+
+    fn compared(&self, looks: &Looks) -> Compared {
+        let baseline = self.baseline.lock();
+        match (baseline.failure_of(looks), baseline.possible_failure_of(looks)) {
             (Some(_), _) => Compared::New,
             (None, Some(_)) => Compared::Rare,
             (None, None) => Compared::Ordinary,
-        })
-    }
-
-    /// Whether one of these runs failed so too.
-    fn is_of_controls(&self, looks: &Looks, controls: &[Looks]) -> bool {
-        let mut baseline = self.baseline.lock().clone();
-        baseline.controls.extend(controls.iter().cloned());
-        baseline.possible_failure_of(looks).is_none()
+        }
     }
 
     /// How the program runs when its threads are held without the violation, as far as it can be held so, each way so often. These runs are
@@ -360,7 +413,7 @@ impl<'a> Hunt<'a> {
     }
 
     /// The same failure with fewer switches.
-    fn shortened(&self, proof: &Proof, number: usize) -> Result<Schedule, Failure> {
+    fn shortened(&self, proof: &Proof, number: usize, controls: &[Looks]) -> Result<Schedule, Failure> {
         let deadline = Deadline::after(Some(TIME_TO_SHORTEN));
         let Judged { judgement, looks } = &proof.judged;
         let is_slow = looks.exit == Exit::Timeout && judgement.verdict != Verdict::Deadlock;
@@ -371,8 +424,8 @@ impl<'a> Hunt<'a> {
                 return false;
             }
             self.show(&format!("; shortening {number}"));
-            match self.judge(candidate) {
-                Ok(judged) => judged.judgement.verdict.fails_as_much_as(judgement.verdict),
+            match self.judge(candidate, controls) {
+                Ok(judged) => judged.is_as_bad_as(&proof.judged),
                 Err(failure) => {
                     failed = Some(failure);
                     false
@@ -383,18 +436,11 @@ impl<'a> Hunt<'a> {
     }
 
     /// How often the program fails with it, and how, as far as the budget goes.
-    fn again(&self, schedule: &Schedule, once: &Judged, number: usize) -> Result<Proof, Failure> {
+    fn again(&self, schedule: &Schedule, once: &Judged, number: usize, controls: &[Looks]) -> Result<Proof, Failure> {
         let mut proof = Proof::new(schedule, once.clone(), 0, 0);
         while proof.runs < AGAIN && self.may_run() {
             self.show(&format!("; repeating {number}, {} of {AGAIN}", proof.runs + 1));
-            proof.runs += 1;
-            let judged = self.judge(schedule)?;
-            if judged.judgement.verdict.fails_as_much_as(once.judgement.verdict) {
-                proof.alike += 1;
-                if proof.alike == 1 {
-                    proof.judged = judged;
-                }
-            }
+            proof.add(self.judge(schedule, controls)?);
         }
         Ok(proof)
     }
@@ -403,4 +449,13 @@ impl<'a> Hunt<'a> {
         let path = file(self.directory, number);
         fs::write(&path, schedule.to_string()).map_err(|error| cannot("write", &path, &error))
     }
+}
+
+/// A failure that comes too if the threads are held without the violation is none.
+fn held(proof: Proof) -> Proof {
+    let failure = &proof.judged.judgement.detail;
+    let told = format!(
+        "except as it does too if its threads wait, and the culprit comes after the block or before it: {failure}"
+    );
+    proof.without_failure(told)
 }

@@ -94,6 +94,8 @@ enum Line {
         digests: BTreeSet<u64>,
     },
     Tried(Tried),
+    /// The hunt came to its end: what was not tried was not needed.
+    Ended,
 }
 
 /// The columns of the summary.
@@ -102,11 +104,14 @@ pub struct Totals {
     /// A: all schedules.
     pub schedules: usize,
     pub of_verdict: [usize; Verdict::ALL.len()],
+    /// Those of findings with which the program fails every time by another schedule.
+    pub needless: usize,
 }
 
 impl Totals {
     pub fn add(&mut self, other: &Totals) {
         self.schedules += other.schedules;
+        self.needless += other.needless;
         for (mine, more) in self.of_verdict.iter_mut().zip(other.of_verdict) {
             *mine += more;
         }
@@ -132,7 +137,7 @@ impl Totals {
 
     /// Those that nobody ran.
     pub fn left(&self) -> usize {
-        self.schedules.saturating_sub(self.run())
+        self.schedules.saturating_sub(self.run() + self.needless)
     }
 
     /// A line for people.
@@ -150,10 +155,12 @@ impl Totals {
                 let _ = write!(text, ", {count} {}", verdict.name());
             }
         }
-        match self.left() {
-            0 => text + "\n",
-            left => format!("{text}, {left} not run\n"),
+        for (count, what) in [(self.needless, "not needed"), (self.left(), "not run")] {
+            if count > 0 {
+                let _ = write!(text, ", {count} {what}");
+            }
         }
+        text + "\n"
     }
 }
 
@@ -173,6 +180,8 @@ pub struct State {
     schedules: Option<BTreeSet<u64>>,
     /// By their digests.
     pub tried: BTreeMap<u64, Tried>,
+    /// All that was needed was tried.
+    has_ended: bool,
 }
 
 impl State {
@@ -187,6 +196,7 @@ impl State {
             recording: None,
             schedules: None,
             tried: BTreeMap::new(),
+            has_ended: false,
         }
     }
 
@@ -250,7 +260,10 @@ impl State {
                 }
                 Line::Baseline { baseline, longest_ms } => state.baseline = Some((baseline, longest_ms)),
                 Line::Recorded { traces } => state.recording = Some(traces),
-                Line::Schedules { digests } => state.schedules = Some(digests),
+                Line::Schedules { digests } => {
+                    (state.schedules, state.has_ended) = (Some(digests), false);
+                }
+                Line::Ended => state.has_ended = true,
                 Line::Tried(tried) => drop(state.tried.insert(tried.digest, tried)),
             }
         }
@@ -277,8 +290,14 @@ impl State {
 
     pub fn add_schedules(&mut self, digests: BTreeSet<u64>) -> Result<(), Failure> {
         self.write(&Line::Schedules { digests: digests.clone() })?;
-        self.schedules = Some(digests);
+        (self.schedules, self.has_ended) = (Some(digests), false);
         Ok(())
+    }
+
+    /// Nothing more is to be tried.
+    pub fn end(&mut self) -> Result<(), Failure> {
+        self.has_ended = true;
+        self.write(&Line::Ended)
     }
 
     pub fn add(&mut self, tried: Tried) -> Result<(), Failure> {
@@ -297,6 +316,9 @@ impl State {
         let mut totals = Totals { schedules: self.schedules.as_ref().map_or(0, BTreeSet::len), ..Totals::default() };
         for tried in self.wanted() {
             totals.of_verdict[tried.judgement.verdict as usize] += 1;
+        }
+        if self.has_ended {
+            totals.needless = totals.left();
         }
         totals
     }
@@ -337,7 +359,7 @@ mod tests {
     use super::*;
 
     fn tried(number: usize, verdict: Verdict) -> Tried {
-        let judgement = Judgement { verdict, detail: "so".into() };
+        let judgement = Judgement::new(verdict, "so");
         let digest = 100 + number as u64;
         Tried { number, digest, judgement, switches: 3, runs: 10, alike: 9, controls: Vec::new(), is_unfinished: false }
     }
@@ -402,6 +424,20 @@ mod tests {
     }
 
     #[test]
+    fn what_was_not_tried_at_the_end_was_not_needed() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut state = begun(directory.path(), None);
+        state.add_schedules((101..104).collect()).unwrap();
+        state.add(tried(1, Verdict::Failing)).unwrap();
+        assert!(state.is_unfinished() && state.totals().text().ends_with(", 2 not run\n"));
+        state.end().unwrap();
+        let mut again = State::read(directory.path()).unwrap();
+        assert!(!again.is_unfinished() && again.totals().text().ends_with(", 2 not needed\n"));
+        again.add_schedules((101..105).collect()).unwrap();
+        assert!(again.is_unfinished(), "others are wanted now");
+    }
+
+    #[test]
     fn what_was_cut_short_is_not_finished() {
         let directory = tempfile::tempdir().unwrap();
         let mut state = begun(directory.path(), None);
@@ -416,7 +452,7 @@ mod tests {
     fn totals_of_parts_are_those_of_the_whole() {
         let mut of_verdict = [0; Verdict::ALL.len()];
         of_verdict[Verdict::Diverged as usize] = 2;
-        let mut totals = Totals { schedules: 3, of_verdict };
+        let mut totals = Totals { schedules: 3, of_verdict, needless: 0 };
         totals.add(&totals.clone());
         assert_eq!(
             totals.text(),

@@ -1,7 +1,11 @@
 //! avmon finds atomicity violations in native pthreads programs.
 //!
 //! ```text
-//! app threads ─ interpose + shim hooks ─ runtime::chunk ─ channel ─ order ─ analysis ─ report ─ log
+//! app threads ─ interpose + shim hooks ─ runtime::chunk ─ channel ─┬─ order ─ analysis ─ report ─ log
+//!                                                                  └─ trace (recorded)
+//! trace ─ predict ─ replay::synthesis ─ schedule ─ runtime::steering (the gate, in the app) ─ journal ─ replay::verdict ─ report
+//! source ─ clang ─ ir ─ causal ─┬─ lint ─ report
+//!                               └─ predict (which values depend on which)
 //! ```
 //!
 //! | module | one idea |

@@ -9,9 +9,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 use support::build::{self, Variant};
+use support::findings::{self, Finding};
 use support::prediction::is_race_free;
+use support::recording;
 use support::run::{End, run};
-use views_support::known::{Program, read_known};
+use views_support::known::{Program, Violation, read_known};
 use views_support::literature::{self, Figures};
 use views_support::table::Table;
 use views_support::tools::Tool;
@@ -35,6 +37,9 @@ fn main() {
         add("is_race_free", |program| is_race_free(&program.source));
         add("gives_no_warning", gives_no_warning);
         add("ends_well", ends_well);
+        if literature::TABLE_1.iter().any(|small| small.program == row.program) {
+            add("is_brought_about", is_brought_about);
+        }
     }
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -76,6 +81,31 @@ impl Bounds {
         }
         Ok(())
     }
+}
+
+/// Violations that do not follow from what a single run does: nobody removed what was in use.
+const OF_OTHER_RUNS: &[(&str, usize)] = &[("arithmetic_database", 3)];
+
+/// `avmon confirm --views` drives the program through what it is known to do wrong, and calls nothing a failure where nothing is wrong.
+fn is_brought_about(program: &Program) -> Result<(), String> {
+    let home = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let [built, hunt, log] = ["program", "hunt", "log.1"].map(|name| home.path().join(name));
+    build::compile(Variant::Clang, &program.source, &built, &[])?;
+    let [app, output] = [&built, &hunt].map(|path| path.display().to_string());
+    let outcome = recording::reads(&["confirm", "--views", "--json", "-o", &output, "--", &app], &[0, 66])?;
+    std::fs::write(log, outcome.stdout).map_err(|error| error.to_string())?;
+    let proven = findings::read(home.path())?;
+    let is_failing = |it: &&Finding| it.rung() == "failing";
+    if let Some(failing) = proven.iter().find(is_failing).filter(|_| program.violations.is_empty()) {
+        return Err(format!("nothing is wrong with it, but it fails: {failing}"));
+    }
+    for Violation { number, function, .. } in &program.violations {
+        let is_it = |it: &&Finding| it.block() == function && matches!(it.rung(), "confirmed" | "failing");
+        if proven.iter().find(is_it).is_none() && !OF_OTHER_RUNS.contains(&(&program.name, *number)) {
+            return Err(format!("violation {number} in {function} did not happen:\n{}", findings::show(&proven)));
+        }
+    }
+    Ok(())
 }
 
 fn every_program_is_listed() -> Result<(), String> {

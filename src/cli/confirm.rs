@@ -142,7 +142,8 @@ impl Confirm {
             || if self.json { Box::new(io::sink()) as Box<dyn io::Write + Send> } else { Box::new(io::stdout()) };
         let settings: Vec<(&'static str, &str)> = self.flags.settings().collect();
         // As much time is left for the runs.
-        let wanted = Wanted { views: &self.views, deadline: &deadline.half() };
+        let was_killed = baseline.controls.first().is_some_and(|recorded| recorded.exit == Exit::Timeout);
+        let wanted = Wanted { views: &self.views, deadline: &deadline.half(), was_killed };
         let Cases { mut processes, mut cases } =
             Cases::of(&recording, &self.output, &settings.iter().copied(), &wanted, output)?;
 

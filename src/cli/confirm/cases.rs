@@ -18,7 +18,7 @@ use crate::replay::window;
 use crate::report::finding::{Analysis, Finding, Kind, Pattern, Rung, Strength};
 use crate::report::merge::Entry;
 use crate::report::reporter::{Source, Totals};
-use crate::trace::reader::Trace;
+use crate::trace::reader::{Problem, Trace};
 use rustc_hash::FxHasher;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -74,6 +74,8 @@ struct Rank {
 pub struct Wanted<'a> {
     pub views: &'a ViewFlags,
     pub deadline: &'a Deadline,
+    /// We killed the recorded run, when its time was over: that it has no end is no news.
+    pub was_killed: bool,
 }
 
 /// Everything that a recording gives to try.
@@ -124,7 +126,7 @@ impl Cases {
         output: Box<dyn std::io::Write + Send>,
         log: PathBuf,
     ) -> Result<(), Failure> {
-        recording::warn(trace.problems());
+        recording::warn(trace.problems().iter().filter(|it| !(wanted.was_killed && **it == Problem::NoEnd)));
         let settings = [("report", "1"), ("summary", "1"), ("print_suppressions", "1")].into_iter().chain(settings);
         let options = recording::options(trace.meta(), settings)?;
         let effort = Effort::for_schedules(wanted.views.clone());

@@ -558,9 +558,9 @@ fn a_file_is_read_anew_in_every_run() {
 fn a_program_that_never_ends_is_tried_within_its_time() {
     let work = LOST.replace("return 0;", "if (late && value != 2) abort();\n    return 0;");
     let home = Home::of_source(&two_threads(&work, "for (;;) pause();"));
-    let ending = home.avmon(&["confirm", "--timeout", "1", "--runs", "2", "--", "./app"]);
+    let ending = home.avmon(&["confirm", "--timeout", "2", "--runs", "2", "--", "./app"]);
     assert_eq!(ending.code, Some(66), "{ending:?}");
     assert!(ending.stdout.contains("it was killed by signal 6 (SIGABRT)"), "{ending:?}");
     assert!(!ending.stderr.contains("end.json"), "{ending:?}");
-    assert_eq!(printed_command(&ending.stdout)[..3], ["replay", "--timeout", "1"], "{ending:?}");
+    assert_eq!(printed_command(&ending.stdout)[..3], ["replay", "--timeout", "2"], "{ending:?}");
 }

@@ -13,7 +13,9 @@ mod calls;
 mod hooks;
 mod journal;
 mod meeting;
+mod naps;
 mod places;
+mod quiet;
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -21,7 +23,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::recording::{self, STEERED};
 use super::signals::Blocked;
@@ -33,7 +35,9 @@ use crate::replay::gate::{Chance, Gate};
 use crate::replay::journal::Entry;
 use crate::replay::schedule::Schedule;
 use journal::Journal;
+use naps::Naps;
 use places::{Places, is_chance};
+use quiet::Quiet;
 
 pub use calls::{
     after, announce, before, end, fall_asleep, is_asleep, join_begin, outside, released, signalled, take, wake_up,
@@ -76,9 +80,11 @@ struct Steering {
     journal: Option<Journal>,
     /// How long everybody waits for somebody; without it nobody is late: a debugger waits for the violation.
     patience: Option<Duration>,
-    /// The gate's progress when somebody last looked, and since when it is that.
-    seen: u64,
-    since: Instant,
+    /// Since when the thread whose turn it is does not get on, ...
+    turn: Quiet,
+    /// ... and since when nothing happens at all.
+    all: Quiet,
+    naps: Naps,
 }
 
 /// Null if the run is not steered. A child of a fork leaves it behind, in whatever state it is.
@@ -175,7 +181,8 @@ fn claim(path: &str, wanted: Option<u32>) -> Result<Claim, String> {
 
 impl Steering {
     fn new(gate: Gate, journal: Option<Journal>, patience: Option<Duration>) -> Steering {
-        Steering { gate, seats: BTreeMap::new(), journal, patience, seen: 0, since: Instant::now() }
+        let (turn, all) = (Quiet::new(), Quiet::new());
+        Steering { gate, seats: BTreeMap::new(), journal, patience, turn, all, naps: Naps::default() }
     }
 
     /// Tells what the gate decided. Those whom it concerns are to be woken when the gate is unlocked: they come to it at once.
@@ -193,18 +200,18 @@ impl Steering {
         self.gate.woken().filter_map(|thread| self.seats.get(&thread).copied()).collect()
     }
 
-    /// Gives up what everybody waits for, if nothing has happened for too long.
+    /// Gives up what everybody waits for, if it did not get nearer for too long.
     fn look(&mut self) {
-        let progress = self.gate.progress();
-        if progress != self.seen {
-            (self.seen, self.since) = (progress, Instant::now());
+        let quiet = self.all.lasts(self.gate.activity());
+        let elapsed = self.turn.lasts(self.gate.progress());
+        if elapsed == Duration::ZERO {
+            self.naps.forget();
+        }
+        let shortest = self.patience.map_or(WHEN_NOBODY_RUNS, |patience| patience.min(WHEN_NOBODY_RUNS));
+        if elapsed < shortest {
             return;
         }
-        let elapsed = self.since.elapsed();
-        if elapsed < self.patience.map_or(WHEN_NOBODY_RUNS, |patience| patience.min(WHEN_NOBODY_RUNS)) {
-            return;
-        }
-        let is_closed = !self.gate.is_somebody_running() && self.is_closed();
+        let is_closed = quiet >= shortest && !self.gate.is_somebody_running() && self.is_closed();
         let is_late = is_closed || self.patience.is_some_and(|patience| elapsed >= patience);
         let longest = if is_chance() { LONGEST_NAP_OF_CHANCE } else { LONGEST_NAP };
         if is_late && (elapsed >= longest || !self.is_somebody_napping()) {
@@ -220,10 +227,10 @@ impl Steering {
         }
     }
 
-    fn is_somebody_napping(&self) -> bool {
+    fn is_somebody_napping(&mut self) -> bool {
         let running = self.seats.values().filter(|seat| self.gate.is_running(seat.thread));
         let running: Vec<u32> = running.map(|seat| seat.os_thread_id).collect();
-        !running.is_empty() && descriptors::aside(|| running.into_iter().any(tasks::is_napping))
+        !running.is_empty() && descriptors::aside(|| self.naps.is_somebody_napping(&running))
     }
 
     /// Whether nobody but the threads at the gate could end their waiting: they all wait, there are no others, and no handler of a signal.
@@ -241,7 +248,7 @@ impl Steering {
     /// What the debugger waited for has come: from now on the program is to get to its end. Whatever time it took does not count.
     fn go_on_after_violation(&mut self) {
         self.patience = self.patience.or_else(|| patience(&Options::default()));
-        self.since = Instant::now();
+        self.turn = Quiet::new();
     }
 
     /// Tells of a step that makes the violation complete. True if this is one.

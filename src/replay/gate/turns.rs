@@ -93,6 +93,16 @@ impl Turns {
         self.is_over
     }
 
+    /// The thread that all wait for.
+    pub fn whose(&self) -> Option<ThreadId> {
+        self.all.get(self.current).filter(|_| !self.is_over).map(|turn| turn.thread)
+    }
+
+    /// How much of the schedule is behind: done, or given up.
+    pub fn reached(&self) -> u64 {
+        self.figures.steps + self.figures.missing + self.current as u64
+    }
+
     /// Finds the thread's place in its sequence. True if others may go on because of that.
     pub fn arrived(&mut self, thread: ThreadId, stop: &Stop, news: &mut Vec<News>) -> bool {
         let turn = self.current as u32;

@@ -359,6 +359,24 @@ impl Gate {
         self.settle();
     }
 
+    /// Whether it is nobody's turn until some time has passed: before which turn, and how many milliseconds.
+    #[must_use]
+    pub fn pause(&self) -> Option<(u32, u32)> {
+        match &self.plan {
+            Plan::Turns(turns) => turns.pause(),
+            Plan::Chance(_) => None,
+        }
+    }
+
+    /// It has passed.
+    pub fn pause_is_over(&mut self) {
+        if let Plan::Turns(turns) = &mut self.plan {
+            turns.pause_is_over(&mut self.news);
+        }
+        self.pace.goes_on();
+        self.settle();
+    }
+
     /// Changes as long as what all wait for may still come.
     #[must_use]
     pub fn progress(&self) -> u64 {

@@ -23,7 +23,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::recording::{self, STEERED};
 use super::signals::Blocked;
@@ -85,6 +85,9 @@ struct Steering {
     /// ... and since when nothing happens at all.
     all: Quiet,
     naps: Naps,
+    begun: Instant,
+    /// Before which turn it is nobody's, and since when.
+    pausing: Option<(u32, Instant)>,
 }
 
 /// Null if the run is not steered. A child of a fork leaves it behind, in whatever state it is.
@@ -182,7 +185,18 @@ fn claim(path: &str, wanted: Option<u32>) -> Result<Claim, String> {
 impl Steering {
     fn new(gate: Gate, journal: Option<Journal>, patience: Option<Duration>) -> Steering {
         let (turn, all) = (Quiet::new(), Quiet::new());
-        Steering { gate, seats: BTreeMap::new(), journal, patience, turn, all, naps: Naps::default() }
+        let begun = Instant::now();
+        Steering {
+            gate,
+            seats: BTreeMap::new(),
+            journal,
+            patience,
+            turn,
+            all,
+            naps: Naps::default(),
+            begun,
+            pausing: None,
+        }
     }
 
     /// Tells what the gate decided. Those whom it concerns are to be woken when the gate is unlocked: they come to it at once.
@@ -190,8 +204,16 @@ impl Steering {
         let modules = LazyCell::new(places::modules);
         for news in self.gate.news() {
             if let Some(journal) = &mut self.journal {
-                journal.write(&news.entry(|act, code| places::found(&modules, act, code)));
+                let mut entry = news.entry(|act, code| places::found(&modules, act, code));
+                if let Entry::Role { at_ms, .. } = &mut entry {
+                    *at_ms = self.begun.elapsed().as_millis() as u64;
+                }
+                journal.write(&entry);
             }
+        }
+        let paused = self.gate.pause().map(|(turn, _)| turn);
+        if paused != self.pausing.map(|(turn, _)| turn) {
+            self.pausing = paused.map(|turn| (turn, Instant::now()));
         }
         IS_AFTER.store(self.gate.is_after(), Ordering::Release);
         if self.gate.is_over() {
@@ -200,8 +222,22 @@ impl Steering {
         self.gate.woken().filter_map(|thread| self.seats.get(&thread).copied()).collect()
     }
 
+    /// How much of a pause is still to come.
+    fn rest_of_pause(&self) -> Option<Duration> {
+        let (_, length) = self.gate.pause()?;
+        let passed = self.pausing.map_or(Duration::ZERO, |(_, since)| since.elapsed());
+        Some(Duration::from_millis(u64::from(length)).saturating_sub(passed))
+    }
+
     /// Gives up what everybody waits for, if it did not get nearer for too long.
     fn look(&mut self) {
+        if let Some(rest) = self.rest_of_pause() {
+            if rest.is_zero() {
+                self.gate.pause_is_over();
+            }
+            (self.turn, self.all) = (Quiet::new(), Quiet::new());
+            return;
+        }
         let quiet = self.all.lasts(self.gate.activity());
         let elapsed = self.turn.lasts(self.gate.progress());
         if elapsed == Duration::ZERO {
@@ -242,7 +278,8 @@ impl Steering {
 
     /// How long a thread that waits may sleep before it looks up: one of them does so every now and then.
     fn between_looks(&self) -> Duration {
-        BETWEEN_LOOKS.saturating_mul(self.seats.len().clamp(1, 100) as u32)
+        let pause = BETWEEN_LOOKS.saturating_mul(self.seats.len().clamp(1, 100) as u32);
+        self.rest_of_pause().map_or(pause, |rest| rest.min(pause))
     }
 
     /// What the debugger waited for has come: from now on the program is to get to its end. Whatever time it took does not count.

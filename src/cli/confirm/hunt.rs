@@ -9,6 +9,7 @@ use crate::cli::predict::effort::Deadline;
 use crate::cli::progress::Progress;
 use crate::cli::stage::{Stage, SteeringFlags};
 use crate::replay::control::{Control, controls};
+use crate::replay::journal::held_ms;
 use crate::replay::looks::{Baseline, Looks};
 use crate::replay::minimal::minimal;
 use crate::replay::run::Exit;
@@ -60,6 +61,8 @@ impl Budget {
 struct Judged {
     judgement: Judgement,
     looks: Looks,
+    /// For so long the block was open.
+    held_ms: u64,
 }
 
 /// What a schedule proves, and in how many of its runs.
@@ -233,7 +236,7 @@ impl<'a> Hunt<'a> {
         let (ended, journal) = self.stage.steer(schedule, self.steering)?;
         let looks = Looks::from(&ended);
         let judgement = verdict::judge(schedule, &journal, &looks, &self.baseline.lock());
-        Ok(Judged { judgement, looks })
+        Ok(Judged { judgement, looks, held_ms: held_ms(&journal) })
     }
 
     /// What is left of a failure once it was looked at more closely. Adds the runs that it was compared with.
@@ -252,7 +255,7 @@ impl<'a> Hunt<'a> {
         if self.compare(&once.judged.looks, ORDINARY_AT_ONCE)? == Compared::Ordinary {
             return Ok(once.without_failure(ordinary()));
         }
-        *controls = self.controls(&once.schedule, 1)?;
+        *controls = self.controls(&once, 1)?;
         if self.is_of_controls(&once.judged.looks, controls) {
             return Ok(once.without_failure(held()));
         }
@@ -273,7 +276,7 @@ impl<'a> Hunt<'a> {
                 if self.compare(&best.judged.looks, ORDINARY_OF_SOME)? != Compared::New {
                     return Ok(once.without_failure(ordinary()));
                 }
-                *controls = self.controls(&best.schedule, AGAIN)?;
+                *controls = self.controls(&best, AGAIN)?;
                 if self.is_of_controls(&best.judged.looks, controls) {
                     return Ok(once.without_failure(held()));
                 }
@@ -285,7 +288,7 @@ impl<'a> Hunt<'a> {
 
     /// The same, with what is known of ordinary runs by now.
     fn with_rate(&self, mut proof: Proof) -> Proof {
-        let Judged { judgement, looks } = &mut proof.judged;
+        let Judged { judgement, looks, .. } = &mut proof.judged;
         let baseline = self.baseline.lock();
         if let Some(failure) = baseline.possible_failure_of(looks).filter(|_| judgement.verdict == Verdict::Failing)
             && baseline.failure_of(looks).is_none()
@@ -330,9 +333,9 @@ impl<'a> Hunt<'a> {
 
     /// How the program runs when its threads are held without the violation, as far as it can be held so, each way so often. These runs are
     /// not taken from the budget: without them nobody knows what the failure is.
-    fn controls(&self, schedule: &Schedule, times: u64) -> Result<Vec<Looks>, Failure> {
+    fn controls(&self, proof: &Proof, times: u64) -> Result<Vec<Looks>, Failure> {
         let mut all = Vec::new();
-        for Control { whole, part } in controls(schedule) {
+        for Control { whole, part } in controls(&proof.schedule, proof.judged.held_ms) {
             for schedule in whole.iter().chain([&part]) {
                 let followed = self.held(schedule, times)?;
                 if !followed.is_empty() {
@@ -362,7 +365,7 @@ impl<'a> Hunt<'a> {
     /// The same failure with fewer switches.
     fn shortened(&self, proof: &Proof, number: usize) -> Result<Schedule, Failure> {
         let deadline = Deadline::after(Some(TIME_TO_SHORTEN));
-        let Judged { judgement, looks } = &proof.judged;
+        let Judged { judgement, looks, .. } = &proof.judged;
         let is_slow = looks.exit == Exit::Timeout && judgement.verdict != Verdict::Deadlock;
         let mut failed = None;
         let most = if is_slow { MOST_OF_SLOW } else { MOST_TO_SHORTEN };

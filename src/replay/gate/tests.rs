@@ -196,8 +196,12 @@ impl World {
 
     /// Time passes, and nothing happens in it.
     fn stall(&mut self) {
-        self.stalls += 1;
-        self.gate.stalled(true);
+        if self.gate.pause().is_some() {
+            self.gate.pause_is_over();
+        } else {
+            self.stalls += 1;
+            self.gate.stalled(true);
+        }
         for (thread, doing) in self.doing.iter().enumerate() {
             // A thread that was refused looks for itself now and then.
             if *doing == Doing::Refused {
@@ -254,7 +258,7 @@ fn schedule(programs: &[Vec<Do>], order: &[usize]) -> Schedule {
             Some(turn) if turn.thread == thread as ThreadId => turn.push(place, None),
             _ => {
                 let steps = vec![Step { place, times: 1, role: None }];
-                schedule.turns.push(Turn { thread: thread as ThreadId, steps });
+                schedule.turns.push(Turn::new(thread as ThreadId, steps));
             }
         }
     }
@@ -350,9 +354,8 @@ fn a_schedule_is_followed_in_every_interleaving() {
 fn the_gate_is_no_reason_to_stop_in_any_interleaving() {
     let programs = [section(1, 1), section(1, 2)];
     let lock = Do::Lock(1).stop().place.unwrap_or(0);
-    let turn = |thread, places: &[u32]| Turn {
-        thread,
-        steps: places.iter().map(|&place| Step { place, times: 1, role: None }).collect(),
+    let turn = |thread, places: &[u32]| {
+        Turn::new(thread, places.iter().map(|&place| Step { place, times: 1, role: None }).collect())
     };
     let schedules = [
         vec![turn(0, &[lock]), turn(1, &[lock]), turn(0, &[11])],
@@ -391,9 +394,8 @@ fn the_course_of_threads_is_no_reason_to_stop_in_any_interleaving() {
 fn who_asks_again_and_again_keeps_no_turn_from_being_given_up() {
     let poll = Do::Poll(5).stop().place.unwrap_or(0);
     let access = Do::Access(1).stop().place.unwrap_or(0);
-    let turn = |thread, places: &[u32]| Turn {
-        thread,
-        steps: places.iter().map(|&place| Step { place, times: 1, role: None }).collect(),
+    let turn = |thread, places: &[u32]| {
+        Turn::new(thread, places.iter().map(|&place| Step { place, times: 1, role: None }).collect())
     };
     let programs = [vec![Do::Access(1), Do::Access(2)], vec![Do::Poll(5)]];
     let schedules = [
@@ -423,11 +425,30 @@ fn chance_is_no_reason_to_stop_in_any_interleaving() {
     }
 }
 
+/// Nobody goes on in a pause, and it is no reason to give anything up, whoever comes first.
+#[test]
+fn a_pause_is_followed_in_every_interleaving() {
+    let programs = [section(1, 1), section(1, 2)];
+    let mut schedule = schedule(&programs, &[0, 0, 0, 1, 1, 1]);
+    schedule.turns[1].pause = 5;
+    schedule.turns[0].pause = 7;
+    every_run(World::new(Gate::of_schedule(&schedule), &programs), &mut |world| {
+        assert!(world.is_done(), "{world:#?}");
+        let threads: Vec<usize> = world.did.iter().map(|&(thread, _)| thread).collect();
+        assert_eq!((threads, world.stalls), (vec![0, 0, 0, 1, 1, 1], 0));
+    });
+    let mut gate = Gate::of_schedule(&schedule);
+    assert_eq!(gate.pause(), Some((0, 7)));
+    assert!(!gate.arrive(0, programs[0][0].stop()));
+    gate.pause_is_over();
+    assert!(gate.goes_on(0) && gate.pause().is_none());
+}
+
 #[test]
 fn what_cannot_be_done_is_told() {
     let programs = [section(1, 1), section(1, 2)];
     let lock = Do::Lock(1).stop().place.unwrap_or(0);
-    let one = |thread| Turn { thread, steps: vec![Step { place: lock, times: 1, role: None }] };
+    let one = |thread| Turn::new(thread, vec![Step { place: lock, times: 1, role: None }]);
     let gate = Gate::of_schedule(&Schedule { turns: vec![one(0), one(1)], ..Schedule::default() });
     let world = World::new(gate, &programs).run(|_| 0);
     let skipped = world.entries().into_iter().find(|entry| matches!(entry, Entry::Skipped { .. }));
@@ -439,9 +460,9 @@ fn who_has_nothing_to_do_may_help_one_that_is_late() {
     let step = |place| vec![Step { place, times: 1, role: None }];
     let (access, other) = (Do::Access(1).stop(), Do::Access(2).stop());
     let turns = vec![
-        Turn { thread: 1, steps: Vec::new() },
-        Turn { thread: 0, steps: step(access.place.unwrap_or(0)) },
-        Turn { thread: 2, steps: step(other.place.unwrap_or(0)) },
+        Turn::new(1, Vec::new()),
+        Turn::new(0, step(access.place.unwrap_or(0))),
+        Turn::new(2, step(other.place.unwrap_or(0))),
     ];
     let mut gate = Gate::of_schedule(&Schedule { turns, ..Schedule::default() });
     let is_skipped = |gate: &mut Gate| gate.news().any(|news| matches!(news, News::Entry(Entry::Skipped { .. })));
@@ -599,7 +620,7 @@ proptest! {
         let mut schedule = schedule(&other, &order);
         if is_in_schedule {
             let step = Step { place: Do::Poll(5).stop().place.unwrap_or(0), times: 3, role: None };
-            schedule.turns.push(Turn { thread: programs.len() as ThreadId, steps: vec![step] });
+            schedule.turns.push(Turn::new(programs.len() as ThreadId, vec![step]));
         }
         let with_poller = [programs, vec![vec![Do::Poll(5)]]].concat();
         let mut threads = 0..;

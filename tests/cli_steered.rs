@@ -403,6 +403,41 @@ fn a_program_that_is_still_held_when_its_time_is_over_did_not_fail() {
     assert!(held.stderr.contains("avmon: confirmed: "), "{held:?}");
 }
 
+/// The first thread asks all the time whether the others are done.
+const ASKS_AGAIN_AND_AGAIN: &str = "
+static void *ask(void *it) {
+    while (get() < 4) usleep(1000);
+    return it;
+}
+static void *work(void *number) {
+    come(number);
+    update();
+    return 0;
+}
+int main(void) {
+    pthread_t asker, threads[2];
+    pthread_create(&asker, 0, ask, 0);
+    for (long i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, (void *)i);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    set(4);
+    pthread_join(asker, 0);
+    return two == 0 || value != 4;
+}
+";
+
+#[test]
+fn who_asks_again_and_again_does_not_make_the_others_wait_for_ever() {
+    let home = Home::new('|', ASKS_AGAIN_AND_AGAIN);
+    only_confirms(&home.confirm(&["--runs", "1"]));
+    let text = std::fs::read_to_string(home.path(make_late(&home))).unwrap();
+    let without_asker = text.lines().filter(|line| !line.starts_with("turn 1")).map(|line| format!("{line}\n"));
+    file(home.0.path(), "late.schedule", without_asker.collect::<String>(), 0o644);
+    let flags = ["replay", "--json", "--timeout", "50", "--step-timeout", "200", "late.schedule", "--", "./app"];
+    let ended = end(&mut home.command(&flags));
+    let line: serde_json::Value = serde_json::from_str(ended.stdout.trim()).unwrap();
+    assert_eq!(line["exit"]["code"], 0, "{ended:?}");
+}
+
 #[test]
 fn a_program_goes_on_after_the_debugger_stopped_it() {
     let home = Home::new('|', WAITS_IN_KERNEL);

@@ -8,6 +8,7 @@
 //! The gate must never be why a program does not go on. Whatever a thread waits for here, [`Gate::stalled`] gives it up.
 
 mod chance;
+mod pace;
 mod turns;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use super::journal::{Entry, Found, Waiting};
 use super::schedule::{Act, Role, Schedule};
 use crate::event::ThreadId;
 pub use chance::Chance;
+use pace::Pace;
 use turns::Turns;
 
 /// What a thread is about to do.
@@ -83,8 +85,7 @@ pub struct Gate {
     news: Vec<News>,
     /// Who may go on and does not know it yet.
     woken: Vec<ThreadId>,
-    /// Counts what happens: as long as it changes, nothing is stalled.
-    progress: u64,
+    pace: Pace,
     sleepers: u64,
     /// A deadlock was told, and nobody went on since: whether it was certain.
     told: Option<bool>,
@@ -134,13 +135,13 @@ impl Gate {
 
     fn new(plan: Plan) -> Gate {
         let threads = BTreeMap::new();
-        Gate { plan, threads, news: Vec::new(), woken: Vec::new(), progress: 0, sleepers: 0, told: None }
+        Gate { plan, threads, news: Vec::new(), woken: Vec::new(), pace: Pace::default(), sleepers: 0, told: None }
     }
 
     /// A thread is about to be created.
     pub fn announce(&mut self, thread: ThreadId) {
         self.thread(thread).standing = Standing::Coming;
-        self.stirs();
+        self.moves(thread);
     }
 
     /// It was not created after all.
@@ -152,13 +153,15 @@ impl Gate {
     /// A thread is about to do something. True: it may, now. Otherwise it waits until it is among the [`Gate::woken`].
     #[must_use]
     pub fn arrive(&mut self, thread: ThreadId, stop: Stop) -> bool {
-        self.stirs();
+        self.moves(thread);
         let known = self.thread(thread);
         known.standing = Standing::Waiting;
         known.stop = Some(stop);
         match &mut self.plan {
             Plan::Turns(turns) => {
-                if turns.arrived(thread, &stop, &mut self.news) {
+                let is_news = turns.arrived(thread, &stop, &mut self.news);
+                self.pace.reach(turns.reached());
+                if is_news {
                     self.settle();
                 } else if turns.may_go(thread) {
                     self.thread(thread).standing = Standing::Running;
@@ -193,10 +196,12 @@ impl Gate {
         let known = self.thread(thread);
         let Some(stop) = known.stop.take() else { return };
         known.standing = Standing::Running;
-        if let Plan::Turns(turns) = &mut self.plan
-            && turns.done(thread, &stop, &mut self.news)
-        {
-            self.settle();
+        if let Plan::Turns(turns) = &mut self.plan {
+            let is_news = turns.done(thread, &stop, &mut self.news);
+            self.pace.reach(turns.reached());
+            if is_news {
+                self.settle();
+            }
         }
     }
 
@@ -218,6 +223,10 @@ impl Gate {
     /// Somebody gave `object` back: whoever wanted it may try again.
     pub fn released(&mut self, object: u64) {
         self.stirs();
+        let wanted = |thread| self.threads.get(&thread).is_some_and(|it| it.standing == Standing::Blocked(object));
+        if let Some(thread) = self.whose_turn().filter(|&thread| wanted(thread)) {
+            self.moves(thread);
+        }
         self.retry(|_, standing| standing == Standing::Blocked(object));
     }
 
@@ -244,7 +253,7 @@ impl Gate {
 
     /// The thread waits for a signal, for ever or until a time at which it will come back by itself.
     pub fn sleep(&mut self, thread: ThreadId, wait: Stop, is_endless: bool) {
-        self.stirs();
+        self.moves(thread);
         self.sleepers += 1;
         let number = self.sleepers;
         let known = self.thread(thread);
@@ -262,7 +271,7 @@ impl Gate {
 
     /// The thread does not wait for its signal any more: the time is over.
     pub fn rise(&mut self, thread: ThreadId) {
-        self.stirs();
+        self.moves(thread);
         self.wake(thread);
     }
 
@@ -287,6 +296,7 @@ impl Gate {
             .collect();
         asleep.sort_unstable();
         for &(_, _, thread) in asleep.iter().take(if all { usize::MAX } else { 1 }) {
+            self.moves(thread);
             self.wake(thread);
             self.woken.push(thread);
         }
@@ -305,13 +315,33 @@ impl Gate {
 
     /// The thread is back.
     pub fn returned(&mut self, thread: ThreadId) {
-        self.stirs();
+        self.moves(thread);
         self.thread(thread).standing = Standing::Running;
+    }
+
+    /// A thread gets on, and not because of the clock.
+    fn moves(&mut self, thread: ThreadId) {
+        self.stirs();
+        if self.whose_turn() == Some(thread) {
+            self.pace.moves(thread);
+        }
+    }
+
+    /// The thread that all wait for. By chance, and when all turns are over, none in particular.
+    fn whose_turn(&self) -> Option<ThreadId> {
+        match &self.plan {
+            Plan::Turns(turns) => turns.whose(),
+            Plan::Chance(_) => None,
+        }
     }
 
     /// Something happens, and not because of the clock.
     fn stirs(&mut self) {
-        self.progress += 1;
+        if self.whose_turn().is_some() {
+            self.pace.stirs();
+        } else {
+            self.pace.goes_on();
+        }
         if self.told.take().is_some() {
             self.news.push(News::Entry(Entry::Resumed));
         }
@@ -324,14 +354,39 @@ impl Gate {
         self.threads.remove(&thread);
         if let Plan::Turns(turns) = &mut self.plan {
             turns.ended(thread, &mut self.news);
+            self.pace.reach(turns.reached());
         }
         self.settle();
     }
 
-    /// Changes as long as something happens.
+    /// Whether it is nobody's turn until some time has passed: before which turn, and how many milliseconds.
+    #[must_use]
+    pub fn pause(&self) -> Option<(u32, u32)> {
+        match &self.plan {
+            Plan::Turns(turns) => turns.pause(),
+            Plan::Chance(_) => None,
+        }
+    }
+
+    /// It has passed.
+    pub fn pause_is_over(&mut self) {
+        if let Plan::Turns(turns) = &mut self.plan {
+            turns.pause_is_over(&mut self.news);
+        }
+        self.pace.goes_on();
+        self.settle();
+    }
+
+    /// Changes as long as what all wait for may still come.
     #[must_use]
     pub fn progress(&self) -> u64 {
-        self.progress
+        self.pace.progress()
+    }
+
+    /// Changes as long as something happens.
+    #[must_use]
+    pub fn activity(&self) -> u64 {
+        self.pace.activity()
     }
 
     /// Whether the thread does something that the gate does not know of.
@@ -371,7 +426,7 @@ impl Gate {
                 }
             }
         }
-        self.progress += 1;
+        self.pace.goes_on();
         self.settle();
     }
 

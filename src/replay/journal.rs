@@ -14,7 +14,16 @@ pub enum Entry {
     /// This process of the program is not the one that is meant.
     Other { process: u32 },
     /// A step with a role happened, on so many bytes of memory or on this lock.
-    Role { role: Role, thread: ThreadId, object: u64, size: u64, turn: u32 },
+    /// So many milliseconds after the begin of steering.
+    Role {
+        role: Role,
+        thread: ThreadId,
+        object: u64,
+        size: u64,
+        turn: u32,
+        #[serde(default)]
+        at_ms: u64,
+    },
     /// All steps with a role but this one are done, and its thread goes on to do that: the program may not survive it.
     Due { role: Role, thread: ThreadId, object: u64, size: u64 },
     /// A thread did something else than it should have: the first time.
@@ -38,6 +47,23 @@ pub enum Entry {
 pub fn read(journal: &[u8]) -> Vec<Entry> {
     let written = journal.split(|&byte| byte == 0).next().unwrap_or_default();
     written.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+/// For how many milliseconds the block was open: from its first step to its last.
+#[must_use]
+pub fn held_ms(journal: &[Entry]) -> u64 {
+    let at = |is_wanted: fn(Role) -> bool| {
+        journal.iter().find_map(|entry| match entry {
+            Entry::Role { role, at_ms, .. } if is_wanted(*role) => Some(*at_ms),
+            _ => None,
+        })
+    };
+    let last = journal.iter().rev().find_map(|entry| match entry {
+        Entry::Role { at_ms, .. } => Some(*at_ms),
+        _ => None,
+    });
+    let end = at(Role::is_second).or(last);
+    end.zip(at(|role| role == Role::First)).map_or(0, |(end, begin)| end.saturating_sub(begin))
 }
 
 /// Who waits in the deadlock that was told last, if nobody went on since as far as is known, and whether it is certain.

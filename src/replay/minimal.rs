@@ -53,7 +53,9 @@ fn joined(mut schedule: Schedule) -> Schedule {
     let mut turns: Vec<Turn> = Vec::new();
     for turn in schedule.turns {
         match turns.last_mut() {
-            Some(last) if last.thread == turn.thread => turn.steps.into_iter().for_each(|step| append(last, step)),
+            Some(last) if last.thread == turn.thread && turn.pause == 0 => {
+                turn.steps.into_iter().for_each(|step| append(last, step));
+            }
             _ => turns.push(turn),
         }
     }

@@ -9,14 +9,17 @@
 //! place 1 0+11f0 unlock balance_of teller.c:17
 //! turn 0 4 4
 //! turn 1 5 0!first 1
+//! pause 250
 //! turn 2 5 0!culprit 1*3
 //! ```
 //!
 //! A thread is known by its number: 0 ran `main`, the others count in the order in which they are created. A turn is what one thread does
 //! before the next turn begins: places, each with how often it comes there in a row. The gate stops threads only at the places that are listed; everything
-//! else goes on freely, and so does everything after the last turn. Four steps have a role in the violation.
+//! else goes on freely, and so does everything after the last turn. Four steps have a role in the violation. A pause is a turn of nobody: so many
+//! milliseconds pass before the next turn, in which all threads of the schedule are held.
 
 use std::fmt;
+use std::num::NonZeroU32;
 
 use crate::event::{Event, Kind, ThreadId};
 
@@ -152,8 +155,10 @@ pub struct Step {
 }
 
 /// What a thread does before the next turn.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Turn {
+    /// For so many milliseconds before it, it is nobody's turn.
+    pub pause: u32,
     pub thread: ThreadId,
     pub steps: Vec<Step>,
 }
@@ -174,6 +179,12 @@ pub struct Schedule {
 }
 
 impl Turn {
+    /// A turn that comes at once.
+    #[must_use]
+    pub fn new(thread: ThreadId, steps: Vec<Step>) -> Turn {
+        Turn { pause: 0, thread, steps }
+    }
+
     /// Adds a step, to the last one if that is at the same place.
     pub fn push(&mut self, place: u32, role: Option<Role>) {
         match self.steps.last_mut() {
@@ -241,6 +252,9 @@ impl fmt::Display for Schedule {
             writeln!(f, "{}", format!(" {} {}", place.act.word(), place.name.replace('\n', " ")).trim_end())?;
         }
         for turn in &self.turns {
+            if turn.pause > 0 {
+                writeln!(f, "pause {}", turn.pause)?;
+            }
             write!(f, "turn {}", turn.thread)?;
             for step in &turn.steps {
                 write!(f, " {}", step.place)?;
@@ -271,8 +285,13 @@ impl std::str::FromStr for Schedule {
             }
             _ => return Err(BadSchedule { line: 1, reason: format!("no schedule: the first line is not '{MAGIC}'") }),
         }
+        let mut pause = None;
         for (line, text) in lines {
-            schedule.read_line(text).map_err(|reason| BadSchedule { line, reason })?;
+            schedule.read_line(text, &mut pause).map_err(|reason| BadSchedule { line, reason })?;
+        }
+        if pause.is_some() {
+            let reason = "no turn comes after the last pause: leave that out".to_owned();
+            return Err(BadSchedule { line: text.lines().count(), reason });
         }
         if schedule.turns.is_empty() {
             let line = text.lines().count();
@@ -283,7 +302,8 @@ impl std::str::FromStr for Schedule {
 }
 
 impl Schedule {
-    fn read_line(&mut self, line: &str) -> Result<(), String> {
+    /// Takes a line. The next turn comes after the `pause`.
+    fn read_line(&mut self, line: &str, pause: &mut Option<u32>) -> Result<(), String> {
         if let Some(text) = line.strip_prefix('#') {
             self.head.push(text.strip_prefix(' ').unwrap_or(text).to_owned());
             return Ok(());
@@ -305,12 +325,18 @@ impl Schedule {
                 let place = self.place(&mut words)?;
                 self.places.push(place);
             }
+            Some("pause") => {
+                let length: NonZeroU32 = number(words.next(), "a number of milliseconds from 1 on")?;
+                if pause.replace(length.get()).is_some() {
+                    return Err("two pauses without a turn between: make them one".to_owned());
+                }
+            }
             Some("turn") => {
                 let thread = number(words.next(), "a thread")?;
                 let steps = words.map(|word| self.step(word)).collect::<Result<_, _>>()?;
-                self.turns.push(Turn { thread, steps });
+                self.turns.push(Turn { pause: pause.take().unwrap_or(0), thread, steps });
             }
-            Some(word) => return Err(format!("'{word}' is none of program, observed, module, place, turn")),
+            Some(word) => return Err(format!("'{word}' is none of program, observed, module, place, turn, pause")),
         }
         Ok(())
     }
@@ -377,6 +403,7 @@ fn expect_number(word: Option<&str>, expected: usize) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const TEXT: &str = "\
 avmon schedule 1
@@ -391,6 +418,7 @@ place 1 - end
 place 2 1+ff00 read
 turn 0 0*3 1
 turn 1 0!first 2 0!second
+pause 250
 turn 12 2!culprit
 ";
 
@@ -410,7 +438,7 @@ turn 12 2!culprit
 
     #[test]
     fn repeated_steps_are_one() {
-        let mut turn = Turn { thread: 1, steps: Vec::new() };
+        let mut turn = Turn::new(1, Vec::new());
         for (place, role) in [(4, None), (4, None), (4, Some(Role::First)), (4, None), (5, None)] {
             turn.push(place, role);
         }
@@ -421,7 +449,7 @@ turn 12 2!culprit
     #[test]
     fn mistakes_are_told_with_their_line() {
         let after = |lines: &str| format!("{TEXT}{lines}\n").parse::<Schedule>().unwrap_err();
-        assert_eq!(after("turn 1 9").to_string(), "line 14: there is no place 9");
+        assert_eq!(after("turn 1 9").to_string(), "line 15: there is no place 9");
         assert_eq!(after("turn x").reason, "'x' is not a thread");
         assert_eq!(after("turn 1 0*0").reason, "a step that happens 0 times");
         assert_eq!(after("turn 1 0*2!first").reason, "a step that happens 2 times");
@@ -429,10 +457,30 @@ turn 12 2!culprit
         assert_eq!(after("place 4 0+1 lock").reason, "number 4 where 3 comes next");
         assert_eq!(after("place 3 7+1 lock").reason, "there is no module 7");
         assert_eq!(after("place 3 0+1 sing").reason, "'sing' is nothing that a thread does");
-        assert_eq!(after("tern 1").reason, "'tern' is none of program, observed, module, place, turn");
+        assert_eq!(after("tern 1").reason, "'tern' is none of program, observed, module, place, turn, pause");
+        assert_eq!(after("pause 0").reason, "'0' is not a number of milliseconds from 1 on");
+        assert_eq!(after("pause 3\npause 4").to_string(), "line 16: two pauses without a turn between: make them one");
+        assert_eq!(after("pause 3").to_string(), "line 15: no turn comes after the last pause: leave that out");
         let begins = |text: &str| text.parse::<Schedule>().unwrap_err().reason;
         assert!(begins("").contains("no schedule"));
         assert!(begins("avmon schedule 7\n").contains("another version"));
         assert!(begins("avmon schedule 1\n").contains("no turn"));
+    }
+
+    fn any_turn() -> impl Strategy<Value = Turn> {
+        let step = (0..3_u32, 1..5_u32, prop::option::of(prop::sample::select(Role::ALL)));
+        let step =
+            step.prop_map(|(place, times, role)| Step { place, times: if role.is_some() { 1 } else { times }, role });
+        let pause = prop_oneof![Just(0), 1..=u32::MAX];
+        let turn = (pause, any::<ThreadId>(), prop::collection::vec(step, 0..5));
+        turn.prop_map(|(pause, thread, steps)| Turn { pause, thread, steps })
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_turns_are_they_are_read_as_they_were_printed(turns in prop::collection::vec(any_turn(), 1..8)) {
+            let schedule = Schedule { turns, ..TEXT.parse().unwrap() };
+            prop_assert_eq!(schedule.to_string().parse(), Ok(schedule));
+        }
     }
 }

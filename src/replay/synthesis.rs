@@ -175,7 +175,7 @@ fn begin(
     let has_turn = |lane| turns.iter().any(|turn| turn.lane == lane);
     let idle = barriers.iter().map(|&at| history.step(at).lane).filter(|&lane| !has_turn(lane));
     let idle = idle.map(|lane| numbers[lane as usize]).collect();
-    let turns = turns.iter().map(|turn| Turn { thread: numbers[turn.lane as usize], steps: Vec::new() });
+    let turns = turns.iter().map(|turn| Turn::new(numbers[turn.lane as usize], Vec::new()));
     let sheet =
         Sheet { places: keys, parts, turns: turns.collect(), idle, volatile: FxHashSet::default(), problem: None };
     Ok((schedule, sheet))

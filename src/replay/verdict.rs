@@ -348,7 +348,7 @@ turn 1 1 0!second
     }
 
     fn role(role: Role, object: u64) -> Entry {
-        Entry::Role { role, thread: 1, object, size: 4, turn: 0 }
+        Entry::Role { role, thread: 1, object, size: 4, turn: 0, at_ms: 0 }
     }
 
     fn reached() -> Vec<Entry> {

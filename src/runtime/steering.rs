@@ -13,7 +13,9 @@ mod calls;
 mod hooks;
 mod journal;
 mod meeting;
+mod naps;
 mod places;
+mod quiet;
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -33,7 +35,9 @@ use crate::replay::gate::{Chance, Gate};
 use crate::replay::journal::Entry;
 use crate::replay::schedule::Schedule;
 use journal::Journal;
+use naps::Naps;
 use places::{Places, is_chance};
+use quiet::Quiet;
 
 pub use calls::{
     after, announce, before, end, fall_asleep, is_asleep, join_begin, outside, released, signalled, take, wake_up,
@@ -76,9 +80,14 @@ struct Steering {
     journal: Option<Journal>,
     /// How long everybody waits for somebody; without it nobody is late: a debugger waits for the violation.
     patience: Option<Duration>,
-    /// The gate's progress when somebody last looked, and since when it is that.
-    seen: u64,
-    since: Instant,
+    /// Since when the thread whose turn it is does not get on, ...
+    turn: Quiet,
+    /// ... and since when nothing happens at all.
+    all: Quiet,
+    naps: Naps,
+    begun: Instant,
+    /// Before which turn it is nobody's, and since when.
+    pausing: Option<(u32, Instant)>,
 }
 
 /// Null if the run is not steered. A child of a fork leaves it behind, in whatever state it is.
@@ -175,7 +184,19 @@ fn claim(path: &str, wanted: Option<u32>) -> Result<Claim, String> {
 
 impl Steering {
     fn new(gate: Gate, journal: Option<Journal>, patience: Option<Duration>) -> Steering {
-        Steering { gate, seats: BTreeMap::new(), journal, patience, seen: 0, since: Instant::now() }
+        let (turn, all) = (Quiet::new(), Quiet::new());
+        let begun = Instant::now();
+        Steering {
+            gate,
+            seats: BTreeMap::new(),
+            journal,
+            patience,
+            turn,
+            all,
+            naps: Naps::default(),
+            begun,
+            pausing: None,
+        }
     }
 
     /// Tells what the gate decided. Those whom it concerns are to be woken when the gate is unlocked: they come to it at once.
@@ -183,8 +204,16 @@ impl Steering {
         let modules = LazyCell::new(places::modules);
         for news in self.gate.news() {
             if let Some(journal) = &mut self.journal {
-                journal.write(&news.entry(|act, code| places::found(&modules, act, code)));
+                let mut entry = news.entry(|act, code| places::found(&modules, act, code));
+                if let Entry::Role { at_ms, .. } = &mut entry {
+                    *at_ms = self.begun.elapsed().as_millis() as u64;
+                }
+                journal.write(&entry);
             }
+        }
+        let paused = self.gate.pause().map(|(turn, _)| turn);
+        if paused != self.pausing.map(|(turn, _)| turn) {
+            self.pausing = paused.map(|turn| (turn, Instant::now()));
         }
         IS_AFTER.store(self.gate.is_after(), Ordering::Release);
         if self.gate.is_over() {
@@ -193,18 +222,32 @@ impl Steering {
         self.gate.woken().filter_map(|thread| self.seats.get(&thread).copied()).collect()
     }
 
-    /// Gives up what everybody waits for, if nothing has happened for too long.
+    /// How much of a pause is still to come.
+    fn rest_of_pause(&self) -> Option<Duration> {
+        let (_, length) = self.gate.pause()?;
+        let passed = self.pausing.map_or(Duration::ZERO, |(_, since)| since.elapsed());
+        Some(Duration::from_millis(u64::from(length)).saturating_sub(passed))
+    }
+
+    /// Gives up what everybody waits for, if it did not get nearer for too long.
     fn look(&mut self) {
-        let progress = self.gate.progress();
-        if progress != self.seen {
-            (self.seen, self.since) = (progress, Instant::now());
+        if let Some(rest) = self.rest_of_pause() {
+            if rest.is_zero() {
+                self.gate.pause_is_over();
+            }
+            (self.turn, self.all) = (Quiet::new(), Quiet::new());
             return;
         }
-        let elapsed = self.since.elapsed();
-        if elapsed < self.patience.map_or(WHEN_NOBODY_RUNS, |patience| patience.min(WHEN_NOBODY_RUNS)) {
+        let quiet = self.all.lasts(self.gate.activity());
+        let elapsed = self.turn.lasts(self.gate.progress());
+        if elapsed == Duration::ZERO {
+            self.naps.forget();
+        }
+        let shortest = self.patience.map_or(WHEN_NOBODY_RUNS, |patience| patience.min(WHEN_NOBODY_RUNS));
+        if elapsed < shortest {
             return;
         }
-        let is_closed = !self.gate.is_somebody_running() && self.is_closed();
+        let is_closed = quiet >= shortest && !self.gate.is_somebody_running() && self.is_closed();
         let is_late = is_closed || self.patience.is_some_and(|patience| elapsed >= patience);
         let longest = if is_chance() { LONGEST_NAP_OF_CHANCE } else { LONGEST_NAP };
         if is_late && (elapsed >= longest || !self.is_somebody_napping()) {
@@ -220,10 +263,10 @@ impl Steering {
         }
     }
 
-    fn is_somebody_napping(&self) -> bool {
+    fn is_somebody_napping(&mut self) -> bool {
         let running = self.seats.values().filter(|seat| self.gate.is_running(seat.thread));
         let running: Vec<u32> = running.map(|seat| seat.os_thread_id).collect();
-        !running.is_empty() && descriptors::aside(|| running.into_iter().any(tasks::is_napping))
+        !running.is_empty() && descriptors::aside(|| self.naps.is_somebody_napping(&running))
     }
 
     /// Whether nobody but the threads at the gate could end their waiting: they all wait, there are no others, and no handler of a signal.
@@ -235,13 +278,14 @@ impl Steering {
 
     /// How long a thread that waits may sleep before it looks up: one of them does so every now and then.
     fn between_looks(&self) -> Duration {
-        BETWEEN_LOOKS.saturating_mul(self.seats.len().clamp(1, 100) as u32)
+        let pause = BETWEEN_LOOKS.saturating_mul(self.seats.len().clamp(1, 100) as u32);
+        self.rest_of_pause().map_or(pause, |rest| rest.min(pause))
     }
 
     /// What the debugger waited for has come: from now on the program is to get to its end. Whatever time it took does not count.
     fn go_on_after_violation(&mut self) {
         self.patience = self.patience.or_else(|| patience(&Options::default()));
-        self.since = Instant::now();
+        self.turn = Quiet::new();
     }
 
     /// Tells of a step that makes the violation complete. True if this is one.

@@ -9,6 +9,7 @@ use crate::cli::predict::effort::Deadline;
 use crate::cli::progress::Progress;
 use crate::cli::stage::{Stage, SteeringFlags};
 use crate::replay::control::{Control, controls};
+use crate::replay::journal::held_ms;
 use crate::replay::looks::{Baseline, Looks};
 use crate::replay::minimal::minimal;
 use crate::replay::run::Exit;
@@ -60,6 +61,8 @@ impl Budget {
 struct Judged {
     judgement: Judgement,
     looks: Looks,
+    /// For so long the block was open.
+    held_ms: u64,
 }
 
 impl Judged {
@@ -265,7 +268,7 @@ impl<'a> Hunt<'a> {
         let (ended, journal) = self.stage.steer(schedule, self.steering)?;
         let looks = Looks::from(&ended);
         let judgement = verdict::judge(schedule, &journal, &looks, &self.known(controls));
-        Ok(Judged { judgement, looks })
+        Ok(Judged { judgement, looks, held_ms: held_ms(&journal) })
     }
 
     /// Everything that a failure is compared with: ordinary runs, the recorded one, and those in which the threads were held without the violation.
@@ -285,7 +288,7 @@ impl<'a> Hunt<'a> {
         if self.compare(&once.judged.looks, ORDINARY_AT_ONCE)? == Compared::Ordinary {
             return Ok(self.ordinary(once));
         }
-        controls.extend(self.controls(&once.schedule, 1)?);
+        controls.extend(self.controls(&once, 1)?);
         if self.known(controls).possible_failure_of(&once.judged.looks).is_none() {
             return Ok(held(once));
         }
@@ -306,7 +309,7 @@ impl<'a> Hunt<'a> {
             return Ok(self.ordinary(best));
         }
         if !is_sure || best.schedule != once.schedule {
-            controls.extend(self.controls(&best.schedule, if is_sure { 1 } else { AGAIN })?);
+            controls.extend(self.controls(&best, if is_sure { 1 } else { AGAIN })?);
         }
         let known = self.known(controls);
         best.keep(|looks| known.possible_failure_of(looks).is_some());
@@ -332,7 +335,7 @@ impl<'a> Hunt<'a> {
 
     /// The same, with what is known of ordinary runs by now.
     fn with_rate(&self, mut judged: Judged) -> Judged {
-        let Judged { judgement, looks } = &mut judged;
+        let Judged { judgement, looks, .. } = &mut judged;
         if judgement.verdict == Verdict::Failing
             && let Some(failure) = self.baseline.lock().rate_of(looks.exit)
         {
@@ -383,9 +386,9 @@ impl<'a> Hunt<'a> {
 
     /// How the program runs when its threads are held without the violation, as far as it can be held so, each way so often. These runs are
     /// not taken from the budget: without them nobody knows what the failure is.
-    fn controls(&self, schedule: &Schedule, times: u64) -> Result<Vec<Looks>, Failure> {
+    fn controls(&self, proof: &Proof, times: u64) -> Result<Vec<Looks>, Failure> {
         let mut all = Vec::new();
-        for Control { whole, part } in controls(schedule) {
+        for Control { whole, part } in controls(&proof.schedule, proof.judged.held_ms) {
             for schedule in whole.iter().chain([&part]) {
                 let followed = self.held(schedule, times)?;
                 if !followed.is_empty() {
@@ -415,7 +418,7 @@ impl<'a> Hunt<'a> {
     /// The same failure with fewer switches.
     fn shortened(&self, proof: &Proof, number: usize, controls: &[Looks]) -> Result<Schedule, Failure> {
         let deadline = Deadline::after(Some(TIME_TO_SHORTEN));
-        let Judged { judgement, looks } = &proof.judged;
+        let Judged { judgement, looks, .. } = &proof.judged;
         let is_slow = looks.exit == Exit::Timeout && judgement.verdict != Verdict::Deadlock;
         let mut failed = None;
         let most = if is_slow { MOST_OF_SLOW } else { MOST_TO_SHORTEN };

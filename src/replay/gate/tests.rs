@@ -17,6 +17,15 @@ enum Do {
     /// Waits on this condition, without a lock: the gate knows nothing of locks.
     Wait(u64),
     Signal(u64),
+    /// Waits for the end of another thread of the program.
+    Join(usize),
+    /// Goes into the kernel, and comes back.
+    Outside,
+    /// Creates this thread; or tries to, and is refused.
+    Create(usize),
+    CreateInVain(usize),
+    /// Asks for something, again and again: it never gets to what comes after.
+    Poll(u32),
 }
 
 impl Do {
@@ -27,6 +36,10 @@ impl Do {
             Do::Access(place) => (Act::Read, u64::from(place)),
             Do::Wait(condition) => (Act::Await, condition),
             Do::Signal(condition) => (Act::Signal, condition),
+            Do::Join(thread) => (Act::Join, thread as u64),
+            Do::Outside => (Act::Lock, 9),
+            Do::Create(thread) | Do::CreateInVain(thread) => (Act::Fork, thread as u64),
+            Do::Poll(place) => (Act::Atomic, u64::from(place)),
         };
         // The same thing is always done at the same place.
         let place = act as u32 * 10 + object as u32;
@@ -44,6 +57,9 @@ enum Doing {
     Step,
     Refused,
     Asleep,
+    Outside,
+    /// Another thread creates it.
+    Unborn,
     Done,
 }
 
@@ -66,11 +82,13 @@ struct World {
 impl World {
     fn new(gate: Gate, programs: &[Vec<Do>]) -> World {
         let count = programs.len();
+        let is_created = |thread: usize| programs.iter().flatten().any(|step| *step == Do::Create(thread));
+        let begin = |thread| if is_created(thread) { Doing::Unborn } else { Doing::Nothing };
         World {
             gate,
             programs: programs.to_vec(),
             at: vec![0; count],
-            doing: vec![Doing::Nothing; count],
+            doing: (0..count).map(begin).collect(),
             owners: BTreeMap::new(),
             did: Vec::new(),
             news: Vec::new(),
@@ -86,15 +104,17 @@ impl World {
     fn can_move(&self, thread: usize) -> bool {
         let id = thread as ThreadId;
         match self.doing[thread] {
-            Doing::Nothing | Doing::Step => true,
+            Doing::Nothing | Doing::Step | Doing::Outside => true,
             Doing::Held | Doing::Refused => self.gate.goes_on(id),
             Doing::Asleep => !self.gate.is_asleep(id),
-            Doing::Done => false,
+            Doing::Unborn | Doing::Done => false,
         }
     }
 
+    /// All threads have ended that ever do.
     fn is_done(&self) -> bool {
-        self.doing.iter().all(|doing| *doing == Doing::Done)
+        let polls = |thread: usize| matches!(self.programs[thread].last(), Some(Do::Poll(_)));
+        (0..self.doing.len()).all(|thread| self.doing[thread] == Doing::Done || polls(thread))
     }
 
     /// One move of a thread that can make one.
@@ -104,6 +124,7 @@ impl World {
         self.doing[thread] = match (self.doing[thread], next) {
             (Doing::Nothing, None) => {
                 self.gate.ended(id);
+                self.gate.released(end_of(thread));
                 Doing::Done
             }
             (Doing::Nothing, Some(step)) => {
@@ -116,7 +137,11 @@ impl World {
             (Doing::Held | Doing::Refused, _) => Doing::Step,
             (Doing::Step, Some(step)) => self.attempt(thread, step),
             (Doing::Asleep, _) => Doing::Nothing,
-            (Doing::Step, None) | (Doing::Done, _) => unreachable!("it has nothing to do"),
+            (Doing::Outside, _) => {
+                self.gate.returned(id);
+                Doing::Nothing
+            }
+            (Doing::Step, None) | (Doing::Unborn | Doing::Done, _) => unreachable!("it has nothing to do"),
         };
         let _ = self.gate.woken().count();
         self.news.extend(self.gate.news());
@@ -137,7 +162,23 @@ impl World {
                 self.gate.released(lock);
             }
             Do::Signal(condition) => self.gate.signal(condition, true),
-            Do::Access(_) | Do::Wait(_) => {}
+            Do::Join(other) if self.doing[other] != Doing::Done => {
+                self.gate.joins(id, other as ThreadId, Stop { object: end_of(other), ..step.stop() });
+                return Doing::Refused;
+            }
+            Do::Create(other) => {
+                self.gate.announce(other as ThreadId);
+                self.doing[other] = Doing::Nothing;
+            }
+            Do::CreateInVain(other) => {
+                self.gate.announce(other as ThreadId);
+                self.gate.withdraw(other as ThreadId);
+            }
+            Do::Poll(_) => {
+                self.gate.done(id);
+                return Doing::Nothing;
+            }
+            Do::Access(_) | Do::Wait(_) | Do::Join(_) | Do::Outside => {}
         }
         self.did.push((thread, step));
         self.at[thread] += 1;
@@ -146,13 +187,21 @@ impl World {
             self.gate.sleep(id, step.stop(), true);
             return Doing::Asleep;
         }
+        if step == Do::Outside {
+            self.gate.goes_outside(id, None);
+            return Doing::Outside;
+        }
         Doing::Nothing
     }
 
     /// Time passes, and nothing happens in it.
     fn stall(&mut self) {
-        self.stalls += 1;
-        self.gate.stalled(true);
+        if self.gate.pause().is_some() {
+            self.gate.pause_is_over();
+        } else {
+            self.stalls += 1;
+            self.gate.stalled(true);
+        }
         for (thread, doing) in self.doing.iter().enumerate() {
             // A thread that was refused looks for itself now and then.
             if *doing == Doing::Refused {
@@ -167,9 +216,12 @@ impl World {
     fn run(mut self, mut choose: impl FnMut(usize) -> usize) -> World {
         // More turns than can be given up, plus all of a retry each.
         let mut patience = 40;
+        // As long as it takes until time is over in which nobody brings the turn on.
+        let mut seen = (self.gate.progress(), 0);
         while !self.is_done() && patience > 0 {
             let able: Vec<usize> = (0..self.programs.len()).filter(|&thread| self.can_move(thread)).collect();
-            if able.is_empty() {
+            seen = if seen.0 == self.gate.progress() { (seen.0, seen.1 + 1) } else { (self.gate.progress(), 0) };
+            if able.is_empty() || seen.1 > LONG {
                 self.stall();
                 patience -= 1;
             } else {
@@ -186,6 +238,14 @@ impl World {
     }
 }
 
+/// Moves of all threads in which each of them could have made some.
+const LONG: usize = 1000;
+
+/// The object of those who wait for a thread's end.
+fn end_of(thread: usize) -> u64 {
+    1000 + thread as u64
+}
+
 /// The schedule in which the programs do their steps in this order of threads.
 fn schedule(programs: &[Vec<Do>], order: &[usize]) -> Schedule {
     let mut at = vec![0; programs.len()];
@@ -198,7 +258,7 @@ fn schedule(programs: &[Vec<Do>], order: &[usize]) -> Schedule {
             Some(turn) if turn.thread == thread as ThreadId => turn.push(place, None),
             _ => {
                 let steps = vec![Step { place, times: 1, role: None }];
-                schedule.turns.push(Turn { thread: thread as ThreadId, steps });
+                schedule.turns.push(Turn::new(thread as ThreadId, steps));
             }
         }
     }
@@ -294,9 +354,8 @@ fn a_schedule_is_followed_in_every_interleaving() {
 fn the_gate_is_no_reason_to_stop_in_any_interleaving() {
     let programs = [section(1, 1), section(1, 2)];
     let lock = Do::Lock(1).stop().place.unwrap_or(0);
-    let turn = |thread, places: &[u32]| Turn {
-        thread,
-        steps: places.iter().map(|&place| Step { place, times: 1, role: None }).collect(),
+    let turn = |thread, places: &[u32]| {
+        Turn::new(thread, places.iter().map(|&place| Step { place, times: 1, role: None }).collect())
     };
     let schedules = [
         vec![turn(0, &[lock]), turn(1, &[lock]), turn(0, &[11])],
@@ -307,6 +366,48 @@ fn the_gate_is_no_reason_to_stop_in_any_interleaving() {
         let gate = Gate::of_schedule(&Schedule { turns, ..Schedule::default() });
         let world = World::new(gate, &programs).on_a_busy_machine();
         every_run(world, &mut |world| assert!(world.is_done(), "{world:#?}"));
+    }
+}
+
+/// Threads come, are waited for, are not created after all, and are in the kernel.
+#[test]
+fn the_course_of_threads_is_no_reason_to_stop_in_any_interleaving() {
+    let programs = [
+        vec![Do::Create(1), Do::CreateInVain(7), Do::Create(2), Do::Join(1), Do::Access(1)],
+        vec![Do::Outside, Do::Access(2)],
+        vec![Do::Lock(1), Do::Unlock(1)],
+    ];
+    let orders: [&[usize]; 4] =
+        [&[0, 0, 0, 1, 1, 2, 2, 0, 0], &[0, 0, 0, 2, 1, 2, 1, 0, 0], &[0, 0, 0, 0, 0, 1, 1], &[1]];
+    for (number, order) in orders.into_iter().enumerate() {
+        let gate = Gate::of_schedule(&schedule(&programs, order));
+        every_run(World::new(gate, &programs), &mut |world| {
+            assert!(world.is_done(), "{world:#?}");
+            let threads: Vec<usize> = world.did.iter().map(|&(thread, _)| thread).collect();
+            assert!(number > 1 || (threads, world.stalls) == (order.to_vec(), 0), "{world:#?}");
+        });
+    }
+}
+
+/// A step that never comes, while other threads come to stops all the time: one that has no turn, the one whose turn it is.
+#[test]
+fn who_asks_again_and_again_keeps_no_turn_from_being_given_up() {
+    let poll = Do::Poll(5).stop().place.unwrap_or(0);
+    let access = Do::Access(1).stop().place.unwrap_or(0);
+    let turn = |thread, places: &[u32]| {
+        Turn::new(thread, places.iter().map(|&place| Step { place, times: 1, role: None }).collect())
+    };
+    let programs = [vec![Do::Access(1), Do::Access(2)], vec![Do::Poll(5)]];
+    let schedules = [
+        vec![turn(7, &[99]), turn(0, &[access])],
+        vec![turn(1, &[poll, poll, 99]), turn(0, &[access])],
+        vec![turn(1, &[99]), turn(0, &[access])],
+    ];
+    for turns in schedules {
+        let gate = Gate::of_schedule(&Schedule { turns, ..Schedule::default() });
+        let mut threads = 0..;
+        let world = World::new(gate, &programs).run(|_| threads.next().unwrap_or(0));
+        assert!(world.is_done() && world.stalls > 0, "{world:#?}");
     }
 }
 
@@ -324,11 +425,30 @@ fn chance_is_no_reason_to_stop_in_any_interleaving() {
     }
 }
 
+/// Nobody goes on in a pause, and it is no reason to give anything up, whoever comes first.
+#[test]
+fn a_pause_is_followed_in_every_interleaving() {
+    let programs = [section(1, 1), section(1, 2)];
+    let mut schedule = schedule(&programs, &[0, 0, 0, 1, 1, 1]);
+    schedule.turns[1].pause = 5;
+    schedule.turns[0].pause = 7;
+    every_run(World::new(Gate::of_schedule(&schedule), &programs), &mut |world| {
+        assert!(world.is_done(), "{world:#?}");
+        let threads: Vec<usize> = world.did.iter().map(|&(thread, _)| thread).collect();
+        assert_eq!((threads, world.stalls), (vec![0, 0, 0, 1, 1, 1], 0));
+    });
+    let mut gate = Gate::of_schedule(&schedule);
+    assert_eq!(gate.pause(), Some((0, 7)));
+    assert!(!gate.arrive(0, programs[0][0].stop()));
+    gate.pause_is_over();
+    assert!(gate.goes_on(0) && gate.pause().is_none());
+}
+
 #[test]
 fn what_cannot_be_done_is_told() {
     let programs = [section(1, 1), section(1, 2)];
     let lock = Do::Lock(1).stop().place.unwrap_or(0);
-    let one = |thread| Turn { thread, steps: vec![Step { place: lock, times: 1, role: None }] };
+    let one = |thread| Turn::new(thread, vec![Step { place: lock, times: 1, role: None }]);
     let gate = Gate::of_schedule(&Schedule { turns: vec![one(0), one(1)], ..Schedule::default() });
     let world = World::new(gate, &programs).run(|_| 0);
     let skipped = world.entries().into_iter().find(|entry| matches!(entry, Entry::Skipped { .. }));
@@ -340,9 +460,9 @@ fn who_has_nothing_to_do_may_help_one_that_is_late() {
     let step = |place| vec![Step { place, times: 1, role: None }];
     let (access, other) = (Do::Access(1).stop(), Do::Access(2).stop());
     let turns = vec![
-        Turn { thread: 1, steps: Vec::new() },
-        Turn { thread: 0, steps: step(access.place.unwrap_or(0)) },
-        Turn { thread: 2, steps: step(other.place.unwrap_or(0)) },
+        Turn::new(1, Vec::new()),
+        Turn::new(0, step(access.place.unwrap_or(0))),
+        Turn::new(2, step(other.place.unwrap_or(0))),
     ];
     let mut gate = Gate::of_schedule(&Schedule { turns, ..Schedule::default() });
     let is_skipped = |gate: &mut Gate| gate.news().any(|news| matches!(news, News::Entry(Entry::Skipped { .. })));
@@ -440,16 +560,32 @@ fn programs() -> impl Strategy<Value = Vec<Vec<Do>>> {
         (1..4_u64, 1..6_u32).prop_map(|(lock, place)| section(lock, place)),
         (1..6_u32).prop_map(|place| vec![Do::Access(place)]),
         (1..6_u32).prop_map(|place| { [vec![Do::Lock(1)], section(2, place), vec![Do::Unlock(1)]].concat() }),
+        Just(vec![Do::CreateInVain(50)]),
     ];
     let thread = prop::collection::vec(part, 0..6).prop_map(|parts| parts.concat());
     prop::collection::vec(thread, 1..5)
+}
+
+/// The same, with calls of the kernel, which come back when they like.
+fn programs_with_calls() -> impl Strategy<Value = Vec<Vec<Do>>> {
+    let outside = |mut programs: Vec<Vec<Do>>, at: Vec<(usize, usize)>| {
+        for (thread, step) in at {
+            let count = programs.len();
+            let program = &mut programs[thread % count];
+            let step = step % (program.len() + 1);
+            program.insert(step, Do::Outside);
+        }
+        programs
+    };
+    (programs(), prop::collection::vec(any::<(usize, usize)>(), 0..4))
+        .prop_map(move |(programs, at)| outside(programs, at))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_legal_order_is_followed(programs in programs(), order in any::<Vec<usize>>(), moves in any::<Vec<usize>>()) {
+    fn any_legal_order_is_followed(programs in programs_with_calls(), order in any::<Vec<usize>>(), moves in any::<Vec<usize>>()) {
         let from = |numbers: Vec<usize>| {
             let mut numbers = numbers.into_iter().cycle();
             move |_| numbers.next().unwrap_or(0)
@@ -464,13 +600,31 @@ proptest! {
     /// The schedule is of another program, which has more, fewer and other steps.
     #[test]
     fn no_schedule_stops_a_program(
-        programs in programs(), other in programs(), order in any::<Vec<usize>>(), moves in any::<Vec<usize>>(),
+        programs in programs_with_calls(), other in programs_with_calls(), order in any::<Vec<usize>>(), moves in any::<Vec<usize>>(),
     ) {
         let mut orders = order.into_iter().cycle();
         let order = legal_order(&other, |_| orders.next().unwrap_or(0));
         let mut moves = moves.into_iter().cycle();
         let gate = Gate::of_schedule(&schedule(&other, &order));
         let world = World::new(gate, &programs).run(|_| moves.next().unwrap_or(0));
+        prop_assert!(world.is_done(), "{:#?}", world);
+    }
+
+    /// The same beside a thread that never ends, and never does anything new.
+    #[test]
+    fn no_schedule_stops_a_program_beside_one_that_polls(
+        programs in programs_with_calls(), other in programs_with_calls(), order in any::<Vec<usize>>(), is_in_schedule in any::<bool>(),
+    ) {
+        let mut orders = order.into_iter().cycle();
+        let order = legal_order(&other, |_| orders.next().unwrap_or(0));
+        let mut schedule = schedule(&other, &order);
+        if is_in_schedule {
+            let step = Step { place: Do::Poll(5).stop().place.unwrap_or(0), times: 3, role: None };
+            schedule.turns.push(Turn::new(programs.len() as ThreadId, vec![step]));
+        }
+        let with_poller = [programs, vec![vec![Do::Poll(5)]]].concat();
+        let mut threads = 0..;
+        let world = World::new(Gate::of_schedule(&schedule), &with_poller).run(|_| threads.next().unwrap_or(0));
         prop_assert!(world.is_done(), "{:#?}", world);
     }
 

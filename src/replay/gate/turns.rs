@@ -41,6 +41,8 @@ struct Sequence {
 struct Turn {
     thread: ThreadId,
     end: usize,
+    /// What has to pass before it, in milliseconds.
+    pause: u32,
 }
 
 /// A schedule, and how far it is.
@@ -71,7 +73,7 @@ impl Turns {
                 sequence.steps.extend(std::iter::repeat_n(expected, step.times as usize));
                 roles += usize::from(step.role.is_some());
             }
-            turns.push(Turn { thread: turn.thread, end: sequence.steps.len() });
+            turns.push(Turn { thread: turn.thread, end: sequence.steps.len(), pause: turn.pause });
         }
         let mut turns = Turns {
             all: turns,
@@ -91,6 +93,30 @@ impl Turns {
 
     pub fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// The thread that all wait for.
+    pub fn whose(&self) -> Option<ThreadId> {
+        self.all.get(self.current).filter(|_| !self.is_over).map(|turn| turn.thread)
+    }
+
+    /// Which turn has to wait until some time has passed, and for how many milliseconds.
+    pub fn pause(&self) -> Option<(u32, u32)> {
+        let turn = self.all.get(self.current).filter(|turn| !self.is_over && turn.pause > 0)?;
+        Some((self.current as u32, turn.pause))
+    }
+
+    /// It has passed.
+    pub fn pause_is_over(&mut self, news: &mut Vec<News>) {
+        if let Some(turn) = self.all.get_mut(self.current) {
+            turn.pause = 0;
+        }
+        self.advance(news);
+    }
+
+    /// How much of the schedule is behind: done, or given up.
+    pub fn reached(&self) -> u64 {
+        self.figures.steps + self.figures.missing + self.current as u64
     }
 
     /// Finds the thread's place in its sequence. True if others may go on because of that.
@@ -132,7 +158,8 @@ impl Turns {
         let Some(sequence) = self.sequences.get(&thread) else { return true };
         self.is_over
             || sequence.is_lost
-            || sequence.steps.get(sequence.next).is_some_and(|step| step.turn as usize == self.current)
+            || self.pause().is_none()
+                && sequence.steps.get(sequence.next).is_some_and(|step| step.turn as usize == self.current)
     }
 
     pub fn ends_turn(&self, thread: ThreadId) -> bool {
@@ -154,7 +181,7 @@ impl Turns {
         if let Some(role) = step.role {
             self.played += 1;
             self.is_second_played |= role.is_second();
-            news.push(News::Entry(Entry::Role { role, thread, object: stop.object, size: stop.size, turn }));
+            news.push(News::Entry(Entry::Role { role, thread, object: stop.object, size: stop.size, turn, at_ms: 0 }));
         }
         self.advance(news)
     }
@@ -169,6 +196,9 @@ impl Turns {
 
     /// The thread whose turn it is cannot go on, or does not come: its turn is given up, unless others may help it.
     pub fn stalled(&mut self, standing: impl Fn(ThreadId) -> Option<Standing>, news: &mut Vec<News>) {
+        if self.pause().is_some() {
+            return;
+        }
         let Some(&Turn { thread, .. }) = self.all.get(self.current).filter(|_| !self.is_over) else { return };
         let why = match standing(thread) {
             None | Some(Standing::Coming) => Why::Unborn,
@@ -215,7 +245,7 @@ impl Turns {
     }
 
     fn skip(&mut self, why: Why, news: &mut Vec<News>) {
-        let Some(&Turn { thread, end }) = self.all.get(self.current) else { return };
+        let Some(&Turn { thread, end, .. }) = self.all.get(self.current) else { return };
         let Some(sequence) = self.sequences.get_mut(&thread) else { return };
         let expected = sequence.steps.get(sequence.next).map_or(0, |step| step.place);
         self.figures.missing += end.saturating_sub(sequence.next) as u64;
@@ -232,7 +262,7 @@ impl Turns {
             return false;
         }
         let before = self.current;
-        while let Some(&Turn { thread, end }) = self.all.get(self.current) {
+        while let Some(&Turn { thread, end, pause: 0 }) = self.all.get(self.current) {
             let Some(sequence) = self.sequences.get(&thread) else { break };
             if sequence.next < end && sequence.has_ended {
                 self.skip(Why::Ended, news);

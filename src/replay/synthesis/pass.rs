@@ -77,7 +77,7 @@ fn is_volatile_write(event: &Event) -> bool {
 impl Sheet {
     /// The turns in which something happens. Only who is named in a schedule waits for its end: so the idle have a turn in which nothing does.
     pub fn filled(&mut self) -> Vec<Turn> {
-        let mut filled: Vec<Turn> = self.idle.drain(..).map(|thread| Turn { thread, steps: Vec::new() }).collect();
+        let mut filled: Vec<Turn> = self.idle.drain(..).map(|thread| Turn::new(thread, Vec::new())).collect();
         for turn in self.turns.drain(..).filter(|turn| !turn.steps.is_empty()) {
             match filled.last_mut().filter(|last| last.thread == turn.thread) {
                 Some(last) => last.steps.extend(turn.steps),

@@ -123,10 +123,9 @@ static void *work(void *late) {
     assert!(again.stderr.contains("avmon: confirmed: "), "{again:?}");
 }
 
-/// Each thread tries again if somebody came between, so nothing is lost; a third one ends all if the first takes too long.
-const WATCHED: &str = "
+/// A thread tries again if somebody came between, so nothing is lost; but it does not stand it if that takes too long.
+const TIMED: &str = "
 #include <time.h>
-static _Atomic long since;
 static long now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -139,38 +138,27 @@ static int add_if(int seen) {
     pthread_mutex_unlock(&lock);
     return is_same;
 }
-static void add(void) { while (!add_if(get())); }
-static void *watch(void *it) {
-    while (get() < 4) {
-        usleep(10000);
-        long begun = since;
-        if (begun && now() - begun > 200) abort();
-    }
-    return it;
+static void add(void) {
+    long begun = now();
+    while (!add_if(get())) {}
+    if (now() - begun > 200) abort();
+}
+static void add_at_once(void) {
+    pthread_mutex_lock(&lock);
+    value++;
+    pthread_mutex_unlock(&lock);
 }
 static void *work(void *late) {
     if (late) usleep(400000);
-    for (int i = 0; i < 2; i++) {
-        if (!late) since = now();
-        add();
-        if (!late) since = 0;
-    }
+    if (late) add_at_once(); else add();
     return 0;
-}
-int main(void) {
-    pthread_t watcher, threads[2];
-    pthread_create(&watcher, 0, watch, 0);
-    for (long i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, (void *)i);
-    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
-    pthread_join(watcher, 0);
-    return value != 4;
 }
 ";
 
 #[test]
 fn who_measures_how_long_a_block_is_open_finds_no_failure() {
-    let home = Home::of_source(&format!("{VALUE}{WATCHED}"));
-    let ending = home.avmon(&["confirm", "--jobs", "2", "--", "./app"]);
+    let home = Home::of_source(&two_threads(TIMED, "return value != 2;"));
+    let ending = home.avmon(&["confirm", "--", "./app"]);
     assert!(last_line(&ending).contains(" 0 failing (F)"), "{ending:?}");
     assert!(failing(&home.findings("avmon.confirm")).is_empty(), "{ending:?}");
     let log = std::fs::read_to_string(home.path("avmon.confirm/hunt.jsonl")).unwrap();

@@ -69,11 +69,15 @@ fn without(schedule: &Schedule, waits: ThreadId, goes_on: ThreadId) -> Schedule 
     Schedule { turns, ..schedule.clone() }
 }
 
+const MARGIN_MS: u64 = 100;
+
 /// The block is open for so long while the culprit waits, which does all that it did until then afterwards.
 fn held_inside(schedule: &Schedule, block: ThreadId, culprit: ThreadId, held_ms: u64) -> Option<Control> {
     let mut part = without(schedule, culprit, block);
     let first = part.turns.iter().position(|turn| has_role(turn, block))?;
-    part.turns.get_mut(first + 1)?.pause = held_ms.min(u64::from(u32::MAX)) as u32;
+    // A little longer: who looks at a clock now and then may miss the moment.
+    let longer = held_ms + held_ms / 2 + MARGIN_MS;
+    part.turns.get_mut(first + 1)?.pause = longer.min(u64::from(u32::MAX)) as u32;
     let (until_last, after) = schedule.turns.split_at(end_of_part(schedule, block));
     // As long as the culprit goes on alone then, the block's thread is held too.
     let whole = if after.is_empty() {
@@ -135,7 +139,7 @@ mod tests {
             [
                 "1, 0 1*2, 2 0 0!first, 2 0!second + 2 2",
                 "2, 0 1*2, 1 0, 1 0 0!culprit + 1 2",
-                "1, 0 1*2, 2 0 0!first, pause 70, 2 0!second + 1 0 0 0!culprit, 1 0",
+                "1, 0 1*2, 2 0 0!first, pause 205, 2 0!second + 1 0 0 0!culprit, 1 0",
             ]
         );
     }
@@ -148,7 +152,7 @@ mod tests {
             [
                 "0, 0 0 1, 1 0!first, 1 0!second + 1 2",
                 "1, 0 0 1 0, 0 0!culprit",
-                "0, 0 0 1, 1 0!first, pause 70, 1 0!second + 1 2",
+                "0, 0 0 1, 1 0!first, pause 205, 1 0!second + 1 2",
             ]
         );
     }

@@ -1,5 +1,7 @@
 //! What the gate tells about a run: a line of JSON for each thing that happens, written at once, so that a crash loses none.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::schedule::{Act, Role};
@@ -49,21 +51,17 @@ pub fn read(journal: &[u8]) -> Vec<Entry> {
     written.split(|&byte| byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
 }
 
-/// For how many milliseconds the block was open: from its first step to its last.
+/// For how many milliseconds the block was open: from its first step to its last, or to the end of the run, which took so long.
 #[must_use]
-pub fn held_ms(journal: &[Entry]) -> u64 {
+pub fn held_ms(journal: &[Entry], run: Duration) -> u64 {
     let at = |is_wanted: fn(Role) -> bool| {
         journal.iter().find_map(|entry| match entry {
             Entry::Role { role, at_ms, .. } if is_wanted(*role) => Some(*at_ms),
             _ => None,
         })
     };
-    let last = journal.iter().rev().find_map(|entry| match entry {
-        Entry::Role { at_ms, .. } => Some(*at_ms),
-        _ => None,
-    });
-    let end = at(Role::is_second).or(last);
-    end.zip(at(|role| role == Role::First)).map_or(0, |(end, begin)| end.saturating_sub(begin))
+    let end = at(Role::is_second).unwrap_or(run.as_millis() as u64);
+    at(|role| role == Role::First).map_or(0, |begin| end.saturating_sub(begin))
 }
 
 /// Who waits in the deadlock that was told last, if nobody went on since as far as is known, and whether it is certain.

@@ -268,7 +268,7 @@ impl<'a> Hunt<'a> {
         let (ended, journal) = self.stage.steer(schedule, self.steering)?;
         let looks = Looks::from(&ended);
         let judgement = verdict::judge(schedule, &journal, &looks, &self.known(controls));
-        Ok(Judged { judgement, looks, held_ms: held_ms(&journal) })
+        Ok(Judged { judgement, looks, held_ms: held_ms(&journal, ended.duration) })
     }
 
     /// Everything that a failure is compared with: ordinary runs, the recorded one, and those in which the threads were held without the violation.

@@ -781,6 +781,10 @@ fn the_debugger_stops_at_the_violation() {
     let threads = shown.lines().filter(|line| line.starts_with("avmon: thread "));
     assert_eq!(threads.clone().count(), 3, "{ending:?}");
     assert_eq!(threads.filter(|line| line.ends_with(", which stopped here")).count(), 1, "{ending:?}");
+    let story: Vec<&str> = shown.lines().filter(|line| line.starts_with("avmon: T")).collect();
+    assert!(story.iter().all(|line| line.contains("(gdb thread ")), "{story:?}");
+    let steps = ["did first: ", "did culprit: ", "about to do second: "];
+    assert!(steps.iter().all(|step| story.iter().any(|line| line.contains(step))), "{story:?}");
     // The last one is the selected frame, and over as many lines as it takes.
     assert!(shown.rsplit_once("\n#").is_some_and(|(_, frame)| frame.contains("buggy.c:")), "{ending:?}");
 }

@@ -4,9 +4,11 @@ mod cli_support;
 mod support;
 
 use cli_support::{Ending, avmon, end, file};
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 use support::build;
 
 /// Two threads mark or count, and an update in between is lost: what each program begins with. `UPDATE` is `|` or `+`.
@@ -448,6 +450,31 @@ fn a_program_goes_on_after_the_debugger_stopped_it() {
     let told = gdb.wait_with_output().unwrap();
     let told = String::from_utf8_lossy(&told.stdout);
     assert!(told.contains("hit Breakpoint") && told.contains("exited normally"), "{told}");
+}
+
+#[test]
+fn before_the_debugger_a_step_that_does_not_come_is_told_and_ctrl_c_shows_the_threads() {
+    let home = Home::new('|', WAITS_IN_KERNEL);
+    only_confirms(&home.confirm(&["--runs", "1"]));
+    let text = std::fs::read_to_string(home.path("avmon.confirm/1.schedule")).unwrap();
+    // Nobody comes to this turn, and the gate does not know that main, in the kernel, will not end that.
+    let late = |line: &str| format!("{}{line}\n", if line.contains("!culprit") { "turn 9 0\n" } else { "" });
+    file(home.0.path(), "late.schedule", text.lines().map(late).collect::<String>(), 0o644);
+    let mut command = home.command(&["replay", "--gdb", "late.schedule", "--", "./app"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut gdb = command.spawn().unwrap();
+    let told = BufReader::new(gdb.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let told = told.into_iter().find(|line| line.contains("press ctrl-C to look at the threads"));
+    assert!(told.is_some_and(|line| line.contains("T9: ")), "gdb ended before");
+    let interrupt = || Command::new("kill").args(["-INT", "--", &format!("-{}", gdb.id())]).status().unwrap();
+    for _ in 0..2 {
+        interrupt();
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    gdb.stdin.take().unwrap().write_all(b"info threads\nkill\nquit\n").unwrap();
+    let ended = gdb.wait_with_output().unwrap();
+    let shown = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success() && shown.contains("received signal SIGINT"), "{:?}: {shown}", ended.status);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `avmon replay`: drives a program through a schedule.
 
+mod ctrl_c;
 mod debugger;
 
 use super::confirm::state::State;

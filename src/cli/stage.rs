@@ -279,7 +279,7 @@ pub struct Steering {
     pub launch: Launch,
     text: PathBuf,
     /// Of the process that is meant.
-    journal: PathBuf,
+    pub journal: PathBuf,
     /// What all of them begin with.
     journals: PathBuf,
 }

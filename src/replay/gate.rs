@@ -359,6 +359,15 @@ impl Gate {
         self.settle();
     }
 
+    /// Whose turn it is, and which step is still to come in it, for those who wonder what all wait for.
+    #[must_use]
+    pub fn awaited(&self) -> Option<Entry> {
+        match &self.plan {
+            Plan::Turns(turns) => turns.awaited(),
+            Plan::Chance(_) => None,
+        }
+    }
+
     /// Whether it is nobody's turn until some time has passed: before which turn, and how many milliseconds.
     #[must_use]
     pub fn pause(&self) -> Option<(u32, u32)> {

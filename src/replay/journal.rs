@@ -15,6 +15,10 @@ pub enum Entry {
     Steered { pid: u32 },
     /// This process of the program is not the one that is meant.
     Other { process: u32 },
+    /// A thread of the program came to the gate. Told for a debugger, which knows threads by the kernel's number.
+    Thread { thread: ThreadId, kernel: u32 },
+    /// Nobody comes to this turn, and nobody gives it up: a debugger waits.
+    Awaited { turn: u32, thread: ThreadId, expected: u32 },
     /// A step with a role happened, on so many bytes of memory or on this lock.
     /// So many milliseconds after the begin of steering.
     Role {

@@ -17,6 +17,7 @@
 //! | [`looks`] | how a run ended, and whether ordinary runs end so too |
 //! | [`verdict`] | what a run proves |
 //! | [`minimal`] | the same with fewer switches |
+//! | [`staying`] | the same with the culprit where a debugger can look at it |
 //! | [`control`] | the same without the violation |
 
 pub mod continued;
@@ -28,6 +29,7 @@ pub mod looks;
 pub mod minimal;
 pub mod run;
 pub mod schedule;
+pub mod staying;
 pub mod synthesis;
 pub mod verdict;
 pub mod window;

@@ -309,6 +309,8 @@ fn obstacle(entry: &Entry, schedule: &Schedule) -> Option<(Verdict, String)> {
         Entry::Resumed
         | Entry::Other { .. }
         | Entry::Steered { .. }
+        | Entry::Thread { .. }
+        | Entry::Awaited { .. }
         | Entry::Role { .. }
         | Entry::Due { .. }
         | Entry::Free { .. } => None,

@@ -54,6 +54,9 @@ const LONGEST_NAP_OF_CHANCE: Duration = Duration::from_millis(100);
 /// How long everybody waits for somebody who cannot go on by itself.
 const WHEN_NOBODY_RUNS: Duration = Duration::from_millis(60);
 
+/// After which somebody before a debugger wants to know what all wait for.
+const UNTIL_TOLD: Duration = Duration::from_secs(5);
+
 /// By chance threads take turns, and whoever does not come back soon is in the hands of the kernel.
 const PATIENCE_OF_CHANCE: Duration = Duration::from_millis(20);
 
@@ -85,6 +88,7 @@ struct Steering {
     /// ... and since when nothing happens at all.
     all: Quiet,
     naps: Naps,
+    is_awaited_told: bool,
     begun: Instant,
     /// Before which turn it is nobody's, and since when.
     pausing: Option<(u32, Instant)>,
@@ -194,6 +198,7 @@ impl Steering {
             turn,
             all,
             naps: Naps::default(),
+            is_awaited_told: false,
             begun,
             pausing: None,
         }
@@ -247,6 +252,10 @@ impl Steering {
         if elapsed < shortest {
             return;
         }
+        if self.patience.is_none() && elapsed >= UNTIL_TOLD && !self.is_awaited_told {
+            self.is_awaited_told = true;
+            self.gate.awaited().into_iter().for_each(|entry| self.tell(&entry));
+        }
         let is_closed = quiet >= shortest && !self.gate.is_somebody_running() && self.is_closed();
         let is_late = is_closed || self.patience.is_some_and(|patience| elapsed >= patience);
         let longest = if is_chance() { LONGEST_NAP_OF_CHANCE } else { LONGEST_NAP };
@@ -286,6 +295,14 @@ impl Steering {
     fn go_on_after_violation(&mut self) {
         self.patience = self.patience.or_else(|| patience(&Options::default()));
         self.turn = Quiet::new();
+    }
+
+    /// A thread is here for the first time.
+    fn sit_down(&mut self, seat: &'static Seat) {
+        self.seats.insert(seat.thread, seat);
+        if self.patience.is_none() {
+            self.tell(&Entry::Thread { thread: seat.thread, kernel: seat.os_thread_id });
+        }
     }
 
     /// Tells of a step that makes the violation complete. True if this is one.

@@ -1,15 +1,23 @@
 //! `--gdb`: the debugger stops where the story is.
 
+use super::ctrl_c;
 use crate::cli::exit::{ExitCode, Failure};
 use crate::cli::launch::PRELOAD;
 use crate::cli::stage::{Stage, SteeringFlags};
+use crate::event::ThreadId;
 use crate::options;
-use crate::replay::schedule::Schedule;
+use crate::replay::journal::{self, Entry};
+use crate::replay::schedule::{Place, Role, Schedule};
+use crate::replay::staying::staying;
+use crate::replay::verdict;
+use serde_json::json;
 use std::fmt::Write as _;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 const GDB: &str = "gdb";
 
@@ -19,12 +27,16 @@ const STOP: &str = "avmon_violation";
 /// Nobody is late before the debugger stops.
 const NO_TIMEOUT: u32 = 0;
 
+/// How often somebody looks whether a step is awaited in vain.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+
 /// Shows the program's own frames of all threads, where the debugger has Python.
 const SHOW_OWN_FRAMES: &str = include_str!("stop.py");
 
 const SHOW_ALL_FRAMES: &str = "info threads\nbacktrace\n";
 
 pub fn start(stage: &Stage, schedule: &Schedule, flags: &SteeringFlags) -> Result<ExitCode, Failure> {
+    let schedule = &staying(schedule);
     let steering = stage.steering(schedule, flags, NO_TIMEOUT)?;
     let launch = &steering.launch;
     if is_script(&launch.path) {
@@ -35,7 +47,7 @@ pub fn start(stage: &Stage, schedule: &Schedule, flags: &SteeringFlags) -> Resul
         )));
     }
     let show = if has_python().map_err(|error| not_started(&error))? {
-        format!("python\n{SHOW_OWN_FRAMES}end\n")
+        format!("python\n{}{SHOW_OWN_FRAMES}end\n", story(schedule, &steering.journal))
     } else {
         SHOW_ALL_FRAMES.to_owned()
     };
@@ -46,7 +58,43 @@ pub fn start(stage: &Stage, schedule: &Schedule, flags: &SteeringFlags) -> Resul
         .map_err(cannot)?;
     let mut gdb = Command::new(GDB);
     gdb.args(["-q", "-x"]).arg(commands.path()).arg("--args").arg(&launch.path).args(launch.arguments());
-    gdb.status().map(|_| ExitCode::Success).map_err(|error| not_started(&error))
+    ctrl_c::leave_to(&mut gdb);
+    let mut child = gdb.spawn().map_err(|error| not_started(&error))?;
+    let is_over = AtomicBool::new(false);
+    let ended = std::thread::scope(|scope| {
+        scope.spawn(|| tell_what_is_awaited(schedule, &steering.journal, &is_over));
+        let ended = child.wait();
+        is_over.store(true, Ordering::Release);
+        ended
+    });
+    ended.map(|_| ExitCode::Success).map_err(|error| not_started(&error))
+}
+
+/// The debugger is silent as long as the program runs, and a step that does not come is not given up.
+fn tell_what_is_awaited(schedule: &Schedule, journal: &Path, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Acquire) {
+        let told = journal::read(&fs::read(journal).unwrap_or_default());
+        let awaited = told.into_iter().find_map(|entry| match entry {
+            Entry::Awaited { turn, thread, expected } => Some((turn, thread, expected)),
+            _ => None,
+        });
+        if let Some((turn, thread, expected)) = awaited {
+            let step = schedule.places.get(expected as usize).map(|place| verdict::step(thread, place));
+            let step = step.unwrap_or_else(|| format!("T{thread}"));
+            return super::say(&format!(
+                "avmon: turn {turn} has not come for some seconds, which all wait for: {step}; press ctrl-C to look at the threads\n"
+            ));
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+}
+
+/// What the debugger's script has to know: who does what in the violation, and where the gate tells what was done.
+fn story(schedule: &Schedule, journal: &Path) -> String {
+    let step = |(role, thread, place): (Role, ThreadId, &Place)| json!([role.word(), thread, place.told()]);
+    let steps: Vec<serde_json::Value> = schedule.roles().into_iter().map(step).collect();
+    // Strings, numbers and lists are the same in Python.
+    format!("STORY = {}\nJOURNAL = {}\n", json!(steps), json!(journal.to_string_lossy()))
 }
 
 /// What cannot be read was refused before.

@@ -100,6 +100,14 @@ impl Turns {
         self.all.get(self.current).filter(|_| !self.is_over).map(|turn| turn.thread)
     }
 
+    /// Whose turn it is, and which step is still to come in it.
+    pub fn awaited(&self) -> Option<Entry> {
+        let thread = self.whose()?;
+        let sequence = self.sequences.get(&thread)?;
+        let expected = sequence.steps.get(sequence.next)?.place;
+        Some(Entry::Awaited { turn: self.current as u32, thread, expected })
+    }
+
     /// Which turn has to wait until some time has passed, and for how many milliseconds.
     pub fn pause(&self) -> Option<(u32, u32)> {
         let turn = self.all.get(self.current).filter(|turn| !self.is_over && turn.pause > 0)?;

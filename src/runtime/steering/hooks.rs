@@ -34,7 +34,7 @@ pub(super) fn seat(t: *mut Tls) -> &'static Seat {
             waited_briefly: AtomicBool::new(false),
         }));
         (*t).seat = std::ptr::from_ref(seat).cast_mut();
-        at_gate(|steering| steering.seats.insert(thread, seat));
+        at_gate(|steering| steering.sit_down(seat));
         seat
     }
 }

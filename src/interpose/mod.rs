@@ -144,23 +144,24 @@ exports! {
 
 exports! {
     pub const PINNED;
-    clock_gettime => pinned::clock_gettime;
-    gettimeofday => pinned::gettimeofday;
-    time => pinned::time;
-    getrandom => pinned::getrandom;
-    getentropy => pinned::getentropy;
-    arc4random => pinned::arc4random;
-    arc4random_buf => pinned::arc4random_buf;
-    arc4random_uniform => pinned::arc4random_uniform;
-    timespec_get => pinned::timespec_get;
-    getpid => pinned::getpid;
-    getppid => pinned::getppid;
-    kill => pinned::kill;
-    sigqueue => pinned::sigqueue;
-    tgkill => pinned::tgkill;
-    getpgid => pinned::getpgid;
-    setpgid => pinned::setpgid;
-    getsid => pinned::getsid;
+    clock_gettime => pinned::clock::clock_gettime;
+    gettimeofday => pinned::clock::gettimeofday;
+    time => pinned::clock::time;
+    getrandom => pinned::random::getrandom;
+    getentropy => pinned::random::getentropy;
+    arc4random => pinned::random::arc4random;
+    arc4random_buf => pinned::random::arc4random_buf;
+    arc4random_uniform => pinned::random::arc4random_uniform;
+    timespec_get => pinned::clock::timespec_get;
+    clock_nanosleep => shim::avmon_clock_nanosleep;
+    getpid => pinned::ids::getpid;
+    getppid => pinned::ids::getppid;
+    kill => pinned::ids::kill;
+    sigqueue => pinned::ids::sigqueue;
+    tgkill => pinned::ids::tgkill;
+    getpgid => pinned::ids::getpgid;
+    setpgid => pinned::ids::setpgid;
+    getsid => pinned::ids::getsid;
 }
 
 exports! {
@@ -177,6 +178,7 @@ exports! {
 /// Functions in front of which something happens, and that then run as if called directly: they do not return here,
 /// or have argument lists of any length.
 mod jumps {
+    use super::pinned::deadline;
     use super::{io, process, real, shim, thread};
     use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -239,6 +241,10 @@ mod jumps {
         close: io::before_close;
         pthread_kill: io::before_kill;
         pthread_sigqueue: io::before_kill;
+        nanosleep: deadline::before_nanosleep;
+        thrd_sleep: deadline::before_nanosleep;
+        usleep: deadline::before_usleep;
+        sleep: deadline::before_sleep;
         dlclose: process::before_dlclose;
         execve: process::before_exec;
         execv: process::before_exec;

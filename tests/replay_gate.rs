@@ -283,3 +283,28 @@ fn pinned_time_passes_for_those_who_wait_until_a_time() {
     assert!(recorded.lines().all(|line| line.contains(" 17672256")), "{recorded}");
     assert_ne!(program.answers("chaos_seed=5"), recorded);
 }
+
+/// The recorder ends with the program, and then sends the signal again.
+#[test]
+fn a_signal_ends_a_program_whose_process_id_is_pinned() {
+    let home = tempfile::tempdir().expect("a directory");
+    let [source, program] = ["program.c", "program"].map(|name| home.path().join(name));
+    let text = r"
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static void *work(void *unused) { return unused; }
+int main(void) {
+    pthread_t id;
+    pthread_create(&id, 0, work, 0);
+    pthread_join(id, 0);
+    kill(getpid(), SIGTERM);
+    return 1;
+}
+";
+    std::fs::write(&source, text).expect("a program");
+    build::compile(Variant::Plain, &source, &program, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let options = format!("replay_pin=pids:trace_path={}", home.path().join("traces").display());
+    let outcome = run(&mut recording::preloaded(&program, &options)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(outcome.end, End::Signal(libc::SIGTERM), "{outcome}");
+}

@@ -6,7 +6,7 @@ use super::real::{self, Object};
 use crate::event::{Kind, Mode};
 use crate::replay::schedule::Act;
 use crate::runtime::record::{acquire_mutex, drop_acquire};
-use crate::runtime::{record, steering, tls};
+use crate::runtime::{record, steering, tasks, tls};
 use libc::{CLOCK_REALTIME, EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
 
 /// What an acquiring call's answer means. C11 functions have codes of their own.
@@ -304,10 +304,10 @@ unsafe fn is_robust(mutex: Object) -> bool {
 
 unsafe fn os_thread_id() -> u32 {
     let t = tls::tls();
-    // SAFETY: the thread's own state; gettid has no preconditions.
+    // SAFETY: the thread's own state.
     unsafe {
         if (*t).os_thread_id == 0 {
-            (*t).os_thread_id = libc::gettid() as u32;
+            (*t).os_thread_id = tasks::me();
         }
         (*t).os_thread_id
     }

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 /* One function invocation on a thread's shadow stack. */
 struct avmon_frame {
@@ -141,8 +142,15 @@ AVMON_PRIVATE void avmon_after_read(int descriptor);
 AVMON_PRIVATE void avmon_after_signal_wait(int signal);
 AVMON_PRIVATE void avmon_resolve(void);
 AVMON_PRIVATE uint32_t *avmon_steered_begin(void *condition, void *lock, int endless, uintptr_t pc);
-struct timespec;
-AVMON_PRIVATE const struct timespec *avmon_deadline(int clock, const struct timespec *until, struct timespec *place);
+/* Mirrored in pinned/deadline.rs. */
+struct avmon_deadline {
+    struct timespec until;
+    int64_t passed;
+};
+AVMON_PRIVATE const struct timespec *avmon_deadline(int clock, const struct timespec *until,
+                                                    struct avmon_deadline *place);
+AVMON_PRIVATE void avmon_deadline_passed(const struct avmon_deadline *deadline);
+AVMON_PRIVATE void avmon_before_sleep(const struct timespec *wait);
 AVMON_PRIVATE int avmon_steered_is_asleep(void);
 AVMON_PRIVATE int avmon_steered_end(void *condition, void *lock, int woken, uintptr_t pc);
 AVMON_PRIVATE void avmon_steered_cancelled(void *lock, uintptr_t pc);

@@ -51,7 +51,8 @@
     X(cnd_timedwait, int, (cnd_t *, mtx_t *, const struct timespec *), ANY)                                           \
     X(thrd_join, int, (thrd_t, int *), ANY)                                                                           \
     X(call_once, void, (once_flag *, void (*)(void)), ANY)                                                            \
-    X(clock_gettime, int, (clockid_t, struct timespec *), ANY)
+    X(clock_gettime, int, (clockid_t, struct timespec *), ANY)                                                        \
+    X(clock_nanosleep, int, (clockid_t, int, const struct timespec *, struct timespec *), ANY)
 
 static struct {
 #define FIELD(name, result, parameters, version) result(*name) parameters;
@@ -134,8 +135,8 @@ static int steered_wait(void *condition, void *lock, clockid_t clock, const stru
         return -1;
     int woken = 1;
     struct wait wait = {condition, lock, pc, 1};
-    struct timespec place;
-    until = avmon_deadline(clock, until, &place);
+    struct avmon_deadline end;
+    until = avmon_deadline(clock, until, &end);
     pthread_cleanup_push(steered_wait_cancelled, &wait);
     for (;;) {
         uint32_t seen = __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -143,6 +144,7 @@ static int steered_wait(void *condition, void *lock, clockid_t clock, const stru
             break;
         if (until != NULL && has_passed(clock, until)) {
             woken = 0;
+            avmon_deadline_passed(&end);
             break;
         }
         nap(word, seen);
@@ -153,7 +155,7 @@ static int steered_wait(void *condition, void *lock, clockid_t clock, const stru
 
 /*
  * The lock is given back and taken again inside the call, unless the wait is refused: then nothing happened. A robust
- * mutex that became unrecoverable meanwhile is not taken again.
+ * mutex that became unrecoverable meanwhile is not taken again. `until` is a variable: the call gets what the deadline is in truth.
  */
 #define WAIT(condition, lock, pc, allowed, clock, until, timed_out, call)                                             \
     if (AVMON_UNLIKELY(avmon_recording == AVMON_STEERED) && (allowed)) {                                              \
@@ -164,16 +166,21 @@ static int steered_wait(void *condition, void *lock, clockid_t clock, const stru
         }                                                                                                             \
     }                                                                                                                 \
     struct wait wait = {(condition), (lock), (pc), (allowed) && avmon_wait_begin((lock), (pc))};                      \
+    struct avmon_deadline end;                                                                                        \
+    (until) = avmon_deadline((clock), (until), &end);                                                                 \
     int result;                                                                                                       \
     pthread_cleanup_push(wait_cancelled, &wait);                                                                      \
     result = (call);                                                                                                  \
     pthread_cleanup_pop(0);                                                                                           \
+    if (result == (timed_out))                                                                                        \
+        avmon_deadline_passed(&end);                                                                                  \
     if (wait.begun)                                                                                                   \
         avmon_wait_end((condition), (lock), result != (timed_out), result != ENOTRECOVERABLE, (pc));                  \
     return result
 
 AVMON_PRIVATE int avmon_pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m, uintptr_t pc) {
-    WAIT(c, m, pc, 1, CLOCK_REALTIME, NULL, ETIMEDOUT, REAL(pthread_cond_wait)(c, m));
+    const struct timespec *until = NULL;
+    WAIT(c, m, pc, 1, CLOCK_REALTIME, until, ETIMEDOUT, REAL(pthread_cond_wait)(c, m));
 }
 
 AVMON_PRIVATE int avmon_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *until,
@@ -189,7 +196,8 @@ AVMON_PRIVATE int avmon_pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_
 
 /* C11 has no code for an unrecoverable mutex, and no such mutex. */
 AVMON_PRIVATE int avmon_cnd_wait(cnd_t *c, mtx_t *m, uintptr_t pc) {
-    WAIT(c, m, pc, 1, CLOCK_REALTIME, NULL, thrd_timedout, REAL(cnd_wait)(c, m));
+    const struct timespec *until = NULL;
+    WAIT(c, m, pc, 1, CLOCK_REALTIME, until, thrd_timedout, REAL(cnd_wait)(c, m));
 }
 
 AVMON_PRIVATE int avmon_cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec *until, uintptr_t pc) {
@@ -197,29 +205,35 @@ AVMON_PRIVATE int avmon_cnd_timedwait(cnd_t *c, mtx_t *m, const struct timespec 
 }
 
 /* The id must be asked for before the join: afterwards the pthread_t may already belong to a new thread. */
-#define JOIN(thread, pc, endless, call)                                                                               \
-    uint64_t id = avmon_join_begin((uintptr_t)(thread), (endless), (pc));                                             \
+#define JOIN(thread, pc, clock, until, call)                                                                          \
+    uint64_t id = avmon_join_begin((uintptr_t)(thread), (until) == NULL, (pc));                                       \
+    struct avmon_deadline end;                                                                                        \
+    (until) = avmon_deadline((clock), (until), &end);                                                                 \
     int result = (call);                                                                                              \
     if (result == 0)                                                                                                  \
         avmon_join_end(id, (pc));                                                                                     \
+    else if (result == ETIMEDOUT)                                                                                     \
+        avmon_deadline_passed(&end);                                                                                  \
     return result
 
 AVMON_PRIVATE int avmon_pthread_join(pthread_t thread, void **value, uintptr_t pc) {
-    JOIN(thread, pc, 1, REAL(pthread_join)(thread, value));
+    const struct timespec *until = NULL;
+    JOIN(thread, pc, CLOCK_REALTIME, until, REAL(pthread_join)(thread, value));
 }
 
 AVMON_PRIVATE int avmon_pthread_timedjoin_np(pthread_t thread, void **value, const struct timespec *until,
                                              uintptr_t pc) {
-    JOIN(thread, pc, 0, REAL(pthread_timedjoin_np)(thread, value, until));
+    JOIN(thread, pc, CLOCK_REALTIME, until, REAL(pthread_timedjoin_np)(thread, value, until));
 }
 
 AVMON_PRIVATE int avmon_pthread_clockjoin_np(pthread_t thread, void **value, clockid_t clock,
                                              const struct timespec *until, uintptr_t pc) {
-    JOIN(thread, pc, 0, REAL(pthread_clockjoin_np)(thread, value, clock, until));
+    JOIN(thread, pc, clock, until, REAL(pthread_clockjoin_np)(thread, value, clock, until));
 }
 
 AVMON_PRIVATE int avmon_thrd_join(thrd_t thread, int *value, uintptr_t pc) {
-    JOIN(thread, pc, 1, REAL(thrd_join)(thread, value));
+    const struct timespec *until = NULL;
+    JOIN(thread, pc, CLOCK_REALTIME, until, REAL(thrd_join)(thread, value));
 }
 
 /* A thread that cancels itself at once does not come back from the call. */
@@ -228,25 +242,43 @@ AVMON_PRIVATE int avmon_pthread_cancel(pthread_t thread, uintptr_t pc) {
     return REAL(pthread_cancel)(thread);
 }
 
-#define SEMAPHORE_WAIT(semaphore, pc, endless, call)                                                                  \
-    int steered = AVMON_UNLIKELY(avmon_recording == AVMON_STEERED) && (endless);                                      \
+#define SEMAPHORE_WAIT(semaphore, pc, clock, until, call)                                                             \
+    int steered = AVMON_UNLIKELY(avmon_recording == AVMON_STEERED) && (until) == NULL;                                \
+    struct avmon_deadline end;                                                                                        \
+    (until) = avmon_deadline((clock), (until), &end);                                                                 \
     int result = steered && avmon_steered_semaphore((semaphore), (pc)) ? 0 : (call);                                  \
-    if (result == 0)                                                                                                  \
+    if (result == 0) {                                                                                                \
         avmon_await((semaphore), (pc));                                                                               \
-    else if (errno == ETIMEDOUT)                                                                                      \
+    } else if (errno == ETIMEDOUT) {                                                                                  \
+        avmon_deadline_passed(&end);                                                                                  \
         avmon_refused((semaphore), (pc));                                                                             \
+    }                                                                                                                 \
     return result
 
-AVMON_PRIVATE int avmon_sem_wait(sem_t *s, uintptr_t pc) { SEMAPHORE_WAIT(s, pc, 1, REAL(sem_wait)(s)); }
+AVMON_PRIVATE int avmon_sem_wait(sem_t *s, uintptr_t pc) {
+    const struct timespec *until = NULL;
+    SEMAPHORE_WAIT(s, pc, CLOCK_REALTIME, until, REAL(sem_wait)(s));
+}
 
 AVMON_PRIVATE int avmon_sem_timedwait(sem_t *s, const struct timespec *until, uintptr_t pc) {
-    struct timespec place;
-    SEMAPHORE_WAIT(s, pc, 0, REAL(sem_timedwait)(s, avmon_deadline(CLOCK_REALTIME, until, &place)));
+    SEMAPHORE_WAIT(s, pc, CLOCK_REALTIME, until, REAL(sem_timedwait)(s, until));
 }
 
 AVMON_PRIVATE int avmon_sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until, uintptr_t pc) {
-    struct timespec place;
-    SEMAPHORE_WAIT(s, pc, 0, REAL(sem_clockwait)(s, clock, avmon_deadline(clock, until, &place)));
+    SEMAPHORE_WAIT(s, pc, clock, until, REAL(sem_clockwait)(s, clock, until));
+}
+
+/* The other ways to sleep only begin here. Of this one the end is known, if it has a time to end at. */
+AVMON_PRIVATE int avmon_clock_nanosleep(clockid_t clock, int flags, const struct timespec *wait, struct timespec *left) {
+    struct avmon_deadline end;
+    if ((flags & TIMER_ABSTIME) == 0) {
+        avmon_before_sleep(wait);
+        return REAL(clock_nanosleep)(clock, flags, wait, left);
+    }
+    int result = REAL(clock_nanosleep)(clock, flags, avmon_deadline(clock, wait, &end), left);
+    if (result == 0)
+        avmon_deadline_passed(&end);
+    return result;
 }
 
 /* Nothing read is something too: the other end was closed. */

@@ -482,18 +482,30 @@ fn a_pinned_process_id_is_the_same_for_all_who_ask() {
     let home = Home::new(
         '+',
         r"
+#include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 static volatile int came;
+static pid_t mine;
 static void handle(int signal) { came++; }
-static void *work(void *number) { come(number); update(); return 0; }
+static void *work(void *number) {
+    if (gettid() == getpid() || getpid() != mine) _exit(9);
+    come(number);
+    update();
+    return 0;
+}
 int main(void) {
-    pid_t me = getpid();
-    int status, bad = 0;
+    pid_t me = mine = getpid();
+    int status, bad = setpgid(me, me);
+    cpu_set_t set;
     signal(SIGUSR1, handle);
     if (fork() == 0) _exit(getppid() != me || getpid() == me || kill(me, SIGUSR1));
-    while (wait(&status) < 0);
-    bad |= status != 0 || sigqueue(me, SIGUSR1, (union sigval){0}) || tgkill(me, gettid(), SIGUSR1);
+    bad |= waitpid(-me, &status, 0) < 0;
+    bad |= gettid() != me || getpgrp() != me || getpgid(0) != me || kill(-me, SIGUSR1) || killpg(me, SIGUSR1) || came < 3;
+    came = 0;
+    bad |= sched_getaffinity(gettid(), sizeof set, &set) || setpriority(PRIO_PROCESS, me, getpriority(PRIO_PROCESS, me));
+    bad |= status != 0 || waitid(P_PGID, me, 0, WEXITED | WNOHANG) == 0 || sigqueue(me, SIGUSR1, (union sigval){0}) || tgkill(me, gettid(), SIGUSR1);
     bad |= came < 2 || getpgid(me) != getpgrp() || getsid(me) != getsid(0);
     return two(work) != 2 || bad;
 }

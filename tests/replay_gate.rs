@@ -235,26 +235,76 @@ fn chance_holds_nobody_up() {
     });
 }
 
-/// The same answers in every run, recorded or steered, before the first thread and after it; and time passes all the same.
-#[test]
-fn pinned_answers_are_the_same_in_every_run() {
-    let home = tempfile::tempdir().expect("a directory");
-    let program = home.path().join("program");
-    let source = support::root().join("tests/programs/steered/asks_the_system.c");
-    build::compile(Variant::Plain, &source, &program, &[]).unwrap_or_else(|error| panic!("{error}"));
-    let answers = |options: &str| {
+/// A program of tests/programs/steered, and what it prints.
+struct Asker(tempfile::TempDir);
+
+impl Asker {
+    fn new(name: &str) -> Asker {
+        let home = tempfile::tempdir().expect("a directory");
+        let source = support::root().join("tests/programs/steered").join(name);
+        build::compile(Variant::Plain, &source, &home.path().join("program"), &[])
+            .unwrap_or_else(|error| panic!("{error}"));
+        Asker(home)
+    }
+
+    fn answers(&self, options: &str) -> String {
+        let program = self.0.path().join("program");
         let outcome = run(&mut recording::preloaded(&program, options)).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(outcome.end, End::Exit(0), "{outcome}");
         outcome.stdout
-    };
-    let pins = "replay_pin=time+random+pids";
-    let trace = format!("{pins}:trace_path={}", home.path().join("traces").display());
-    let recorded = answers(&trace);
-    assert_eq!(answers(&format!("{pins}:chaos_seed=5")), recorded);
-    assert_eq!(answers(&format!("{pins}:chaos_seed=6")), recorded);
+    }
+
+    /// What it says when recorded, which it says again in every steered run.
+    fn same_answers(&self, pins: &str) -> String {
+        let trace = format!("{pins}:trace_path={}", self.0.path().join("traces").display());
+        let recorded = self.answers(&trace);
+        assert_eq!(self.answers(&format!("{pins}:chaos_seed=5")), recorded);
+        assert_eq!(self.answers(&format!("{pins}:chaos_seed=6")), recorded);
+        recorded
+    }
+}
+
+/// Recorded or steered, before the first thread and after it; and time passes all the same.
+#[test]
+fn pinned_answers_are_the_same_in_every_run() {
+    let program = Asker::new("asks_the_system.c");
+    let recorded = program.same_answers("replay_pin=time+random+pids");
     let lines: Vec<&str> = recorded.lines().collect();
     assert_eq!(lines.len(), 2);
     assert!(lines.iter().all(|line| line.starts_with("1767225600 ") && line.ends_with(" 4200000")), "{recorded}");
-    assert_ne!(answers("chaos_seed=5"), recorded);
-    assert_ne!(answers("chaos_seed=5"), answers("chaos_seed=5"));
+    assert_ne!(program.answers("chaos_seed=5"), recorded);
+    assert_ne!(program.answers("chaos_seed=5"), program.answers("chaos_seed=5"));
+}
+
+#[test]
+fn pinned_time_passes_for_those_who_wait_until_a_time() {
+    let program = Asker::new("waits_until_a_time.c");
+    let recorded = program.same_answers("replay_pin=time");
+    assert!(recorded.lines().all(|line| line.contains(" 17672256")), "{recorded}");
+    assert_ne!(program.answers("chaos_seed=5"), recorded);
+}
+
+/// The recorder ends with the program, and then sends the signal again.
+#[test]
+fn a_signal_ends_a_program_whose_process_id_is_pinned() {
+    let home = tempfile::tempdir().expect("a directory");
+    let [source, program] = ["program.c", "program"].map(|name| home.path().join(name));
+    let text = r"
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static void *work(void *unused) { return unused; }
+int main(void) {
+    pthread_t id;
+    pthread_create(&id, 0, work, 0);
+    pthread_join(id, 0);
+    kill(getpid(), SIGTERM);
+    return 1;
+}
+";
+    std::fs::write(&source, text).expect("a program");
+    build::compile(Variant::Plain, &source, &program, &[]).unwrap_or_else(|error| panic!("{error}"));
+    let options = format!("replay_pin=pids:trace_path={}", home.path().join("traces").display());
+    let outcome = run(&mut recording::preloaded(&program, &options)).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(outcome.end, End::Signal(libc::SIGTERM), "{outcome}");
 }

@@ -1,12 +1,12 @@
 //! Mutexes, reader-writer locks, spin locks and C11 mutexes: acquires are recorded after the real call, releases
 //! before it. What the program gets back is always the real function's own answer.
 
-use super::pinned;
+use super::pinned::deadline::{Deadline, deadline, deadline_passed};
 use super::real::{self, Object};
 use crate::event::{Kind, Mode};
 use crate::replay::schedule::Act;
 use crate::runtime::record::{acquire_mutex, drop_acquire};
-use crate::runtime::{record, steering, tls};
+use crate::runtime::{record, steering, tasks, tls};
 use libc::{CLOCK_REALTIME, EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, timespec};
 
 /// What an acquiring call's answer means. C11 functions have codes of their own.
@@ -14,6 +14,15 @@ use libc::{CLOCK_REALTIME, EBUSY, EOWNERDEAD, ETIMEDOUT, c_int, clockid_t, times
 enum Codes {
     Posix,
     C11,
+}
+
+impl Codes {
+    fn timed_out(self) -> c_int {
+        match self {
+            Codes::Posix => ETIMEDOUT,
+            Codes::C11 => THRD_TIMEDOUT,
+        }
+    }
 }
 
 /// `thrd_busy` and `thrd_timedout` of glibc's <threads.h>.
@@ -171,12 +180,12 @@ macro_rules! timed_waits {
     ($($name:ident($($clock:ident: $type:ty)?) by $known:expr, $mode:ident, $codes:ident;)*) => {
         $(pub unsafe extern "C" fn $name(lock: Object, $($clock: $type,)? until: *const timespec, pc: u64) -> c_int {
             steering::before(Act::Lock, lock.addr() as u64, pc);
-            let mut place = timespec { tv_sec: 0, tv_nsec: 0 };
+            let mut end = Deadline::NONE;
             // SAFETY: the program's own call.
-            let result = unsafe {
-                let until = pinned::deadline($known, until, &mut place);
-                real::$name()(lock, $($clock,)? until)
-            };
+            let result = unsafe { real::$name()(lock, $($clock,)? deadline($known, until, &mut end)) };
+            if result == Codes::$codes.timed_out() {
+                deadline_passed(&end);
+            }
             acquired(result, Codes::$codes, lock, Mode::$mode, pc)
         })*
     };
@@ -295,10 +304,10 @@ unsafe fn is_robust(mutex: Object) -> bool {
 
 unsafe fn os_thread_id() -> u32 {
     let t = tls::tls();
-    // SAFETY: the thread's own state; gettid has no preconditions.
+    // SAFETY: the thread's own state.
     unsafe {
         if (*t).os_thread_id == 0 {
-            (*t).os_thread_id = libc::gettid() as u32;
+            (*t).os_thread_id = tasks::me();
         }
         (*t).os_thread_id
     }

@@ -144,23 +144,30 @@ exports! {
 
 exports! {
     pub const PINNED;
-    clock_gettime => pinned::clock_gettime;
-    gettimeofday => pinned::gettimeofday;
-    time => pinned::time;
-    getrandom => pinned::getrandom;
-    getentropy => pinned::getentropy;
-    arc4random => pinned::arc4random;
-    arc4random_buf => pinned::arc4random_buf;
-    arc4random_uniform => pinned::arc4random_uniform;
-    timespec_get => pinned::timespec_get;
-    getpid => pinned::getpid;
-    getppid => pinned::getppid;
-    kill => pinned::kill;
-    sigqueue => pinned::sigqueue;
-    tgkill => pinned::tgkill;
-    getpgid => pinned::getpgid;
-    setpgid => pinned::setpgid;
-    getsid => pinned::getsid;
+    clock_gettime => pinned::clock::clock_gettime;
+    gettimeofday => pinned::clock::gettimeofday;
+    time => pinned::clock::time;
+    getrandom => pinned::random::getrandom;
+    getentropy => pinned::random::getentropy;
+    arc4random => pinned::random::arc4random;
+    arc4random_buf => pinned::random::arc4random_buf;
+    arc4random_uniform => pinned::random::arc4random_uniform;
+    timespec_get => pinned::clock::timespec_get;
+    clock_nanosleep => shim::avmon_clock_nanosleep;
+    getpid => pinned::ids::getpid;
+    getppid => pinned::ids::getppid;
+    kill => pinned::ids::kill;
+    killpg => pinned::ids::killpg;
+    sigqueue => pinned::ids::sigqueue;
+    tgkill => pinned::ids::tgkill;
+    getpgid => pinned::ids::getpgid;
+    setpgid => pinned::ids::setpgid;
+    getsid => pinned::ids::getsid;
+    setsid => pinned::ids::setsid;
+    gettid => pinned::ids::gettid;
+    getpgrp => pinned::ids::getpgrp;
+    tcgetpgrp => pinned::ids::tcgetpgrp;
+    tcgetsid => pinned::ids::tcgetsid;
 }
 
 exports! {
@@ -175,13 +182,14 @@ exports! {
 }
 
 /// Functions in front of which something happens, and that then run as if called directly: they do not return here,
-/// or have argument lists of any length.
+/// have argument lists of any length, or can be cancelled. One of their arguments may be changed on the way.
 mod jumps {
+    use super::pinned::{deadline, ids};
     use super::{io, process, real, shim, thread};
     use std::sync::atomic::{AtomicPtr, Ordering};
 
     macro_rules! jumps {
-        ($($name:ident: $before:path;)*) => {
+        ($($name:ident: $before:path $(, which gives argument $argument:tt)?;)*) => {
             /// The names that this family exports.
             pub const JUMPS: &[&str] = &[$(stringify!($name)),*];
 
@@ -208,6 +216,7 @@ mod jumps {
                     core::arch::naked_asm!(
                         "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
                         "call {before}",
+                        jumps!(@keep $($argument)?),
                         "cmp qword ptr [rip + {slot}], 0",
                         "jne 2f",
                         "call {resolve}",
@@ -219,6 +228,10 @@ mod jumps {
                 }
             )*
         };
+        // Where it was pushed.
+        (@keep) => { "" };
+        (@keep 1) => { "mov [rsp + 48], rax" };
+        (@keep 2) => { "mov [rsp + 40], rax" };
     }
 
     jumps! {
@@ -239,6 +252,26 @@ mod jumps {
         close: io::before_close;
         pthread_kill: io::before_kill;
         pthread_sigqueue: io::before_kill;
+        nanosleep: deadline::before_nanosleep;
+        thrd_sleep: deadline::before_nanosleep;
+        usleep: deadline::before_usleep;
+        sleep: deadline::before_sleep;
+        waitpid: ids::meant, which gives argument 1;
+        wait4: ids::meant, which gives argument 1;
+        waitid: ids::meant_by_wait, which gives argument 2;
+        getpriority: ids::meant_by_priority, which gives argument 2;
+        setpriority: ids::meant_by_priority, which gives argument 2;
+        tcsetpgrp: ids::meant_by_terminal, which gives argument 2;
+        prlimit: ids::meant, which gives argument 1;
+        prlimit64: ids::meant, which gives argument 1;
+        pidfd_open: ids::meant, which gives argument 1;
+        sched_getaffinity: ids::meant, which gives argument 1;
+        sched_setaffinity: ids::meant, which gives argument 1;
+        sched_getparam: ids::meant, which gives argument 1;
+        sched_setparam: ids::meant, which gives argument 1;
+        sched_getscheduler: ids::meant, which gives argument 1;
+        sched_setscheduler: ids::meant, which gives argument 1;
+        sched_rr_get_interval: ids::meant, which gives argument 1;
         dlclose: process::before_dlclose;
         execve: process::before_exec;
         execv: process::before_exec;

@@ -117,6 +117,12 @@ real_functions! {
     getpid: fn() -> libc::pid_t, None;
     getppid: fn() -> libc::pid_t, None;
     kill: fn(libc::pid_t, c_int) -> c_int, None;
+    killpg: fn(libc::pid_t, c_int) -> c_int, None;
+    gettid: fn() -> libc::pid_t, None;
+    getpgrp: fn() -> libc::pid_t, None;
+    setsid: fn() -> libc::pid_t, None;
+    tcgetpgrp: fn(c_int) -> libc::pid_t, None;
+    tcgetsid: fn(c_int) -> libc::pid_t, None;
     sigqueue: fn(libc::pid_t, c_int, libc::sigval) -> c_int, None;
     tgkill: fn(libc::pid_t, libc::pid_t, c_int) -> c_int, None;
     getpgid: fn(libc::pid_t) -> libc::pid_t, None;

@@ -1,5 +1,6 @@
 //! The border to the C shim, both ways. `shim/shim.h` declares the same.
 
+use super::pinned::deadline;
 use super::{condition, io, thread};
 use crate::event::Kind;
 use crate::runtime::{self, fiber, record, steering};
@@ -35,7 +36,9 @@ callbacks! {
     "avmon_after_read" => io::after_read;
     "avmon_after_signal_wait" => io::after_signal_wait;
     "avmon_resolve" => super::resolve_from_c;
-    "avmon_deadline" => super::pinned::deadline;
+    "avmon_deadline" => deadline::deadline;
+    "avmon_deadline_passed" => deadline::deadline_passed;
+    "avmon_before_sleep" => deadline::before_nanosleep;
     "avmon_steered_begin" => condition::steered_begin;
     "avmon_steered_is_asleep" => steering::is_asleep;
     "avmon_steered_end" => condition::steered_end;
@@ -89,6 +92,7 @@ unsafe extern "C" {
     pub fn avmon_sem_wait();
     pub fn avmon_sem_timedwait();
     pub fn avmon_sem_clockwait();
+    pub fn avmon_clock_nanosleep();
     pub fn avmon_pthread_once();
     pub fn avmon_call_once();
 }

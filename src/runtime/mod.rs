@@ -27,7 +27,7 @@ pub mod state;
 pub mod steering;
 pub mod stripes;
 mod sync;
-mod tasks;
+pub mod tasks;
 pub mod tls;
 mod trace_directory;
 mod worker;

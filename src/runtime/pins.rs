@@ -19,8 +19,8 @@ impl Pin {
 /// How often a thread asked. Each has answers of its own, or they would depend on who asks first.
 #[derive(Default)]
 pub struct Asked {
-    /// Its time of day, in ticks.
-    ticks: AtomicI64,
+    /// Its time of day, in nanoseconds since the beginning.
+    time: AtomicI64,
     numbers: AtomicU64,
 }
 
@@ -28,12 +28,12 @@ impl Asked {
     /// What a new thread begins with: it is not earlier there than where it comes from.
     #[must_use]
     pub fn by_child() -> Asked {
-        Asked { ticks: AtomicI64::new(ticks()), numbers: AtomicU64::new(0) }
+        Asked { time: AtomicI64::new(now()), numbers: AtomicU64::new(0) }
     }
 }
 
 /// What the main thread asked, which has no record before there are others.
-static BY_MAIN: Asked = Asked { ticks: AtomicI64::new(0), numbers: AtomicU64::new(0) };
+static BY_MAIN: Asked = Asked { time: AtomicI64::new(0), numbers: AtomicU64::new(0) };
 
 /// The calling thread's number, and what it asked.
 fn asked() -> (ThreadId, &'static Asked) {
@@ -44,16 +44,20 @@ fn asked() -> (ThreadId, &'static Asked) {
     }
 }
 
-/// The calling thread's time of day, in ticks.
+/// The calling thread's time of day.
 #[must_use]
-pub fn ticks() -> i64 {
-    asked().1.ticks.load(Ordering::Relaxed)
+pub fn now() -> i64 {
+    asked().1.time.load(Ordering::Relaxed)
 }
 
-/// One tick later.
-#[must_use]
-pub fn next_tick() -> i64 {
-    asked().1.ticks.fetch_add(1, Ordering::Relaxed) + 1
+/// It becomes so many nanoseconds later for the calling thread. A sleep of any length may be asked for.
+pub fn pass(nanoseconds: i64) {
+    asked().1.time.store(now().saturating_add(nanoseconds), Ordering::Relaxed);
+}
+
+/// It is not earlier than that for the calling thread.
+pub fn not_before(time: i64) {
+    asked().1.time.fetch_max(time, Ordering::Relaxed);
 }
 
 /// The thread's next number: whose, and which one, counted from 0.
@@ -66,9 +70,9 @@ pub fn next_number() -> (ThreadId, u64) {
 /// The calling thread waited for the end of another one: it is not earlier there now.
 pub fn joined(thread: ThreadId) {
     if has(Pin::TIME)
-        && let Some(ticks) = registry::with(thread, |record| record.asked.ticks.load(Ordering::Relaxed))
+        && let Some(time) = registry::with(thread, |record| record.asked.time.load(Ordering::Relaxed))
     {
-        asked().1.ticks.fetch_max(ticks, Ordering::Relaxed);
+        not_before(time);
     }
 }
 

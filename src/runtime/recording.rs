@@ -340,7 +340,8 @@ unsafe fn tell_value(t: *mut Tls, address: u64, size: usize) {
     let errno = Errno::save();
     // By the kernel, for which memory that is gone meanwhile is an error like any other.
     // SAFETY: one initialised vector on either side; the target is large enough.
-    let read = unsafe { libc::process_vm_readv(libc::getpid(), &raw const into, 1, &raw const from, 1, 0) };
+    let read =
+        unsafe { libc::process_vm_readv(state::process_id().cast_signed(), &raw const into, 1, &raw const from, 1, 0) };
     errno.restore();
     if read == into.iov_len as isize {
         let [low, high] = [0, 8].map(|i| u64::from_le_bytes(std::array::from_fn(|j| bytes[i + j])));

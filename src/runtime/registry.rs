@@ -4,6 +4,7 @@ use super::chunk::Chunk;
 use super::pins::Asked;
 use super::signals::Blocked;
 use super::stack::Given;
+use super::tasks;
 use super::tls::{Tls, tls};
 use crate::event::ThreadId;
 use rustc_hash::FxHashMap;
@@ -155,7 +156,7 @@ pub fn enter(record: &'static Record) {
     // SAFETY: the thread's own state; the calls are always allowed.
     let pthread = unsafe {
         (*t).record = std::ptr::from_ref(record).cast_mut();
-        (*t).os_thread_id = libc::gettid() as u32;
+        (*t).os_thread_id = tasks::me();
         libc::pthread_self()
     };
     let mut registry = registry();
@@ -187,8 +188,7 @@ pub unsafe fn created(id: ThreadId, pthread: *const libc::pthread_t) {
 /// `t` is the calling thread's state.
 pub unsafe fn adopt(t: *mut Tls) {
     debug_assert!(std::ptr::eq(t, tls()));
-    // SAFETY: plain system calls.
-    let is_main = unsafe { super::state::process_id() == libc::gettid() as u32 };
+    let is_main = super::state::process_id() == tasks::me();
     let record = new_record(is_main.then_some(0), std::ptr::null_mut(), std::ptr::null_mut(), Given::default());
     enter(record);
     super::process::watch_thread_end();

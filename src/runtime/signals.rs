@@ -3,7 +3,7 @@
 //! A signal whose default action ends the program would take the worker with it. Where the program has not said
 //! otherwise, we let the worker finish first, and then let the signal do what it would have done.
 
-use super::{process, state};
+use super::{process, state, tasks};
 use crate::interpose::real;
 
 /// Signals that end a process by default and can be caught.
@@ -169,7 +169,7 @@ extern "C" fn at_signal(signal: libc::c_int, info: *mut libc::siginfo_t, _contex
         let is_fault =
             (*info).si_code > 0 && matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL);
         if !is_fault {
-            libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::gettid(), signal);
+            libc::syscall(libc::SYS_tgkill, state::process_id(), tasks::me(), signal);
         }
     }
 }

@@ -3,11 +3,11 @@
 use super::bare_file::{self, BareFile};
 use std::time::Duration;
 
-/// The kernel's id of the calling thread.
+/// The kernel's id of the calling thread. The program may be told another one.
 #[must_use]
 pub fn me() -> u32 {
     // SAFETY: no preconditions.
-    unsafe { libc::gettid() as u32 }
+    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }
 
 /// All threads of the process.

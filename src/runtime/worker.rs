@@ -21,7 +21,7 @@ use crate::report::symbols::Symbols;
 use crate::trace::meta::{self, End};
 use crate::trace::writer::Writer;
 use rustc_hash::FxHashMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// What a thread of the program may ask of the worker.
@@ -42,7 +42,7 @@ pub static DONE: AtomicU32 = AtomicU32::new(0);
 pub static TAKEN: AtomicU32 = AtomicU32::new(0);
 
 /// The worker's kernel id.
-static WORKER: AtomicI32 = AtomicI32::new(0);
+static WORKER: AtomicU32 = AtomicU32::new(0);
 
 static STRONG: AtomicUsize = AtomicUsize::new(0);
 
@@ -55,7 +55,7 @@ pub fn request(request: Request) -> u32 {
 
 /// The kernel's id of the worker.
 pub fn os_thread_id() -> u32 {
-    WORKER.load(Ordering::Relaxed) as u32
+    WORKER.load(Ordering::Relaxed)
 }
 
 /// Findings that count for the exit code.
@@ -103,7 +103,7 @@ extern "C" fn run(_argument: *mut libc::c_void) -> *mut libc::c_void {
     // SAFETY: this thread's own state; a C string for the name.
     unsafe {
         (*tls::tls()).gate = tls::OURS;
-        WORKER.store(libc::gettid(), Ordering::Relaxed);
+        WORKER.store(tasks::me(), Ordering::Relaxed);
         libc::prctl(libc::PR_SET_NAME, c"avmon".as_ptr());
     }
     descriptors::isolate();
@@ -143,11 +143,9 @@ pub fn give_up(reason: &str) {
         say(reason);
     }
     stop();
-    // SAFETY: no preconditions.
-    unsafe {
-        while libc::gettid() == WORKER.load(Ordering::Relaxed) {
-            libc::pause();
-        }
+    while tasks::me() == WORKER.load(Ordering::Relaxed) {
+        // SAFETY: no preconditions.
+        unsafe { libc::pause() };
     }
 }
 

@@ -1609,3 +1609,34 @@ fn two_branches_do_not_follow_each_other() {
     let after_a_loop = "static void work(int it) { for (int i = 0; i < it; i++) set_fast(4); set_slow(4); }";
     assert_eq!(found(after_a_loop), view("strong", "work"));
 }
+
+#[test]
+fn who_copies_a_struct_has_made_nothing_of_it() {
+    let text = |after: &str| {
+        format!(
+            "
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static struct counts {{ long in, out; }} s;
+static long left;
+static void came(void) {{ pthread_mutex_lock(&m); s.in++; pthread_mutex_unlock(&m); }}
+static void went(void) {{ pthread_mutex_lock(&m); s.out++; pthread_mutex_unlock(&m); }}
+static void handle(void) {{ came(); went(); }}
+static void report(void) {{ pthread_mutex_lock(&m); struct counts copy = s; {after} pthread_mutex_unlock(&m); }}
+static void *one(void *x) {{ handle(); return x; }}
+static void *other(void *x) {{ report(); return x; }}
+int main(void)
+{{
+    pthread_t threads[2];
+    pthread_create(&threads[0], 0, one, 0);
+    pthread_create(&threads[1], 0, other, 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return left;
+}}
+"
+        )
+    };
+    let found = |after: &str| Sources::new().with("copy.c", &text(after)).found(&["copy.c"]);
+    assert_eq!(found("(void)copy;"), []);
+    assert_eq!(found("left = copy.in - copy.out;"), expected(&[("strong", "view", "handle")]));
+}

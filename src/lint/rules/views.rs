@@ -290,7 +290,13 @@ impl<'l> Lint<'l> {
                 let (of_x, of_y) = (self.inside(other, x), self.inside(other, y));
                 // What one of them only decides is not made from both.
                 let mut made = of_x.0.difference(&of_x.1).filter(|it| of_y.0.contains(it) && !of_y.1.contains(it));
-                if made.any(|&node| is_written(self.seen.graph, node)) {
+                // Who copies a struct reads both at once, and has made nothing of them yet.
+                let reads = [x, y].map(|variable| self.accesses(other, variable, Way::Read));
+                let is_read = |node: Node| {
+                    let mut reads = reads.iter().flatten().map(|&(id, number)| self.seen.graph.instruction(id, number));
+                    reads.any(|read| read == node)
+                };
+                if made.any(|&node| is_written(self.seen.graph, node) && !is_read(node)) {
                     return Some([x, y]);
                 }
             }

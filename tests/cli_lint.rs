@@ -1559,3 +1559,84 @@ fn a_guard_that_takes_its_lock_again() {
     assert_eq!(found(&[whole_shift, whole_width]), []);
     assert_eq!(found(&[whole_shift, other_lock]), [], "no lock guards both");
 }
+
+fn of_two_halves(work: &str) -> String {
+    format!(
+        "
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static struct {{ int fast, slow; }} s;
+static int shown;
+static int fast(void) {{ pthread_mutex_lock(&m); int it = s.fast; pthread_mutex_unlock(&m); return it; }}
+static int slow(void) {{ pthread_mutex_lock(&m); int it = s.slow; pthread_mutex_unlock(&m); return it; }}
+static void set_fast(int to) {{ pthread_mutex_lock(&m); s.fast = to; pthread_mutex_unlock(&m); }}
+static void set_slow(int to) {{ pthread_mutex_lock(&m); s.slow = to; pthread_mutex_unlock(&m); }}
+static int difference(void) {{ pthread_mutex_lock(&m); int it = s.fast - s.slow; pthread_mutex_unlock(&m); return it; }}
+static void set_both(int to) {{ pthread_mutex_lock(&m); s.fast = to; s.slow = to; pthread_mutex_unlock(&m); }}
+{work}
+static void *one(void *x) {{ for (int i = 0; i < 9; i++) work(i & 1); return x; }}
+static void *other(void *x) {{ for (int i = 0; i < 9; i++) {{ set_both(i); shown = difference(); }} return x; }}
+int main(void)
+{{
+    pthread_t threads[2];
+    pthread_create(&threads[0], 0, one, 0);
+    pthread_create(&threads[1], 0, other, 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return shown;
+}}
+"
+    )
+}
+
+#[test]
+fn two_branches_do_not_follow_each_other() {
+    let found = |work: &str| Sources::new().with("halves.c", &of_two_halves(work)).found(&["halves.c"]);
+    let view = |strength: &str, function: &str| expected(&[(strength, "view", function)]);
+    assert_eq!(found("static void work(int it) { int v; if (it) v = fast(); else v = slow(); shown = v; }"), []);
+    assert_eq!(found("static void work(int it) { if (it) set_fast(4); else set_slow(4); }"), []);
+    let by_pointer = "static int (*get)(void); static void work(int it) { get = it ? fast : slow; shown = get(); }";
+    assert_eq!(found(by_pointer), []);
+
+    let by_function = "static int get(int it) { if (it) return fast(); return slow(); }
+        static void work(int it) { shown = get(it) - get(!it); }";
+    assert_eq!(found(by_function), view("strong", "work"), "two calls may take one branch each");
+    let set_by_function = "static void set(int it) { if (it) set_fast(4); else set_slow(4); }
+        static void work(int it) { set(it); set(!it); }";
+    assert_eq!(found(set_by_function), view("strong", "work"));
+    let in_a_loop =
+        "static void work(int it) { for (int i = 0; i < 2; i++) if (i == it) set_fast(4); else set_slow(4); }";
+    assert_eq!(found(in_a_loop), view("loop", "work"));
+    let after_a_loop = "static void work(int it) { for (int i = 0; i < it; i++) set_fast(4); set_slow(4); }";
+    assert_eq!(found(after_a_loop), view("strong", "work"));
+}
+
+#[test]
+fn who_copies_a_struct_has_made_nothing_of_it() {
+    let text = |after: &str| {
+        format!(
+            "
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static struct counts {{ long in, out; }} s;
+static long left;
+static void came(void) {{ pthread_mutex_lock(&m); s.in++; pthread_mutex_unlock(&m); }}
+static void went(void) {{ pthread_mutex_lock(&m); s.out++; pthread_mutex_unlock(&m); }}
+static void handle(void) {{ came(); went(); }}
+static void report(void) {{ pthread_mutex_lock(&m); struct counts copy = s; {after} pthread_mutex_unlock(&m); }}
+static void *one(void *x) {{ handle(); return x; }}
+static void *other(void *x) {{ report(); return x; }}
+int main(void)
+{{
+    pthread_t threads[2];
+    pthread_create(&threads[0], 0, one, 0);
+    pthread_create(&threads[1], 0, other, 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return left;
+}}
+"
+        )
+    };
+    let found = |after: &str| Sources::new().with("copy.c", &text(after)).found(&["copy.c"]);
+    assert_eq!(found("(void)copy;"), []);
+    assert_eq!(found("left = copy.in - copy.out;"), expected(&[("strong", "view", "handle")]));
+}

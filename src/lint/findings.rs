@@ -4,6 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::Seen;
 use super::blocks::{BlockNumber, Site, Way};
+use super::order::Together;
 use super::processes::Process;
 use super::rules::{By, Reason, Split};
 use crate::causal::Graph;
@@ -50,7 +51,10 @@ impl<'l> Maker<'l> {
         let (second, second_site) = self.own(split, split.second, split.accesses[1], second_way, left);
         let culprit = self.other(split, split.variables[0], against);
         let culprit_too = (pattern == Pattern::View).then(|| self.other(split, split.variables[1], against));
-        let is_loop = first_site == second_site;
+        let is_loop = match pattern {
+            Pattern::View => split.together == Together::InTurns,
+            _ => first_site == second_site,
+        };
         let strength = match () {
             () if is_loop => Strength::Loop,
             // Which of the bit-fields of a word are meant is not known.

@@ -29,17 +29,31 @@ pub fn repeats(facts: &Facts, function: FunctionId, number: u32) -> bool {
 /// The smallest loop around a block.
 #[must_use]
 pub fn innermost(facts: &Facts, function: FunctionId, block: BlockId) -> Option<BTreeSet<BlockId>> {
+    around(facts, function, [block, block]).map(|it| it.blocks)
+}
+
+/// A loop, and where it begins.
+#[derive(Debug)]
+pub struct Loop {
+    pub blocks: BTreeSet<BlockId>,
+    pub begins: BTreeSet<BlockId>,
+}
+
+/// The smallest loop around two blocks.
+#[must_use]
+pub fn around(facts: &Facts, function: FunctionId, both: [BlockId; 2]) -> Option<Loop> {
     let body = facts.program.function(function);
     let mut inside: BTreeSet<BlockId> = (0..body.blocks.len() as BlockId).collect();
     let mut found = None;
-    while let Some(round) = rounds(facts, function, &inside).into_iter().find(|round| round.contains(&block)) {
+    let is_around = |round: &BTreeSet<BlockId>| both.iter().all(|block| round.contains(block));
+    while let Some(blocks) = rounds(facts, function, &inside).into_iter().find(is_around) {
+        let outside = (0..body.blocks.len() as BlockId).filter(|from| !blocks.contains(from));
+        let mut begins: BTreeSet<BlockId> = outside.flat_map(|from| successors(body, from).iter().copied()).collect();
+        begins.insert(0);
+        begins.retain(|it| blocks.contains(it));
         // Who cannot come back to where the loop begins is in a smaller one, or in none.
-        let begins = |&it: &BlockId| {
-            let mut before = (0..body.blocks.len() as BlockId).filter(|from| successors(body, *from).contains(&it));
-            it == 0 || before.any(|from| !round.contains(&from))
-        };
-        inside = round.iter().copied().filter(|it| !begins(it)).collect();
-        found = Some(round);
+        inside = blocks.difference(&begins).copied().collect();
+        found = Some(Loop { blocks, begins });
     }
     found
 }

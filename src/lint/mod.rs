@@ -20,6 +20,7 @@
 //! | `loops` | loops of a function |
 //! | [`locks`] | which locks a block takes |
 //! | `nested` | sections inside of one of another lock |
+//! | [`mod@order`] | which blocks one call of a function runs one after the other |
 //! | [`findings`] | what is told of it |
 
 pub mod alone;
@@ -29,6 +30,7 @@ pub mod findings;
 pub mod locks;
 mod loops;
 mod nested;
+pub mod order;
 pub mod processes;
 pub mod rules;
 pub mod sections;

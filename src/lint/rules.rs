@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Seen;
 use super::blocks::{BlockNumber, Blocks, Site, View, Way};
+use super::order::{Above, Together};
 use super::trace::{Reach, Tracer};
 use crate::causal::facts::Variable;
 use crate::causal::graph::Node;
@@ -42,6 +43,7 @@ pub struct Split {
     pub chains: Vec<Vec<Node>>,
     /// If they meet: what comes of that.
     pub by: By,
+    pub together: Together,
 }
 
 /// What two values have to do with each other where they meet.
@@ -70,6 +72,7 @@ pub struct Lint<'l> {
     inside: FxHashMap<(BlockNumber, Variable), Rc<Inside>>,
     /// Which branches decide about the blocks of functions.
     decided_by: FxHashMap<FunctionId, Vec<Vec<BlockId>>>,
+    above: FxHashMap<BlockNumber, Rc<Above>>,
     looked_at: usize,
     /// Values whose ways were too many to follow.
     cut: usize,
@@ -111,6 +114,7 @@ impl<'l> Lint<'l> {
             reached: FxHashMap::default(),
             inside: FxHashMap::default(),
             decided_by: FxHashMap::default(),
+            above: FxHashMap::default(),
             looked_at: 0,
             cut: 0,
             left_out: FxHashSet::default(),

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashSet;
 
 use super::super::blocks::{BlockNumber, Blocks, Site, Way};
+use super::super::order::Together;
 use super::super::starts::{callers, parameter};
 use super::super::trace::{At, Reach, Step, ascent};
 use super::{By, Lint, Reason, Split};
@@ -100,6 +101,7 @@ impl Lint<'_> {
             other,
             chains: vec![path.iter().map(|step| step.node).collect()],
             by: By::Both,
+            together: Together::InTurn,
         })
     }
 

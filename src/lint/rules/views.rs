@@ -1,8 +1,11 @@
 //! Views: what one block accesses together, and another process in two blocks.
 
+use std::rc::Rc;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::super::blocks::{BlockNumber, View, Way};
+use super::super::order::{Above, Pair, Together};
 use super::super::trace::{Reach, Step, ascent};
 use super::{By, Lint, Reason, Split, TRIED, view};
 use crate::causal::Graph;
@@ -11,8 +14,14 @@ use crate::causal::facts::Variable;
 use crate::causal::graph::{Node, What};
 use crate::ir::model::FunctionId;
 
-/// Where two values meet: the function in one call of which that happens, and the way of each.
-type Meeting = (FunctionId, [Vec<Step>; 2]);
+/// Where two values meet.
+struct Meeting {
+    /// In one call of this function it happens.
+    function: FunctionId,
+    together: Together,
+    /// The way of each.
+    paths: [Vec<Step>; 2],
+}
 
 /// Why two blocks should be one.
 struct Met {
@@ -20,6 +29,7 @@ struct Met {
     variables: [Variable; 2],
     chains: Vec<Vec<Node>>,
     by: By,
+    together: Together,
 }
 
 impl<'l> Lint<'l> {
@@ -93,7 +103,7 @@ impl<'l> Lint<'l> {
                     Way::Read => self.common(process, blocks, &only_one, &only_two),
                     Way::Write => self.written_apart(process, other, blocks, &only_one, &only_two),
                 };
-                let Some(Met { function, variables, chains, by }) = found else { continue };
+                let Some(Met { function, variables, chains, by, together }) = found else { continue };
                 if !seen.insert((*first, *second, function)) {
                     continue;
                 }
@@ -112,6 +122,7 @@ impl<'l> Lint<'l> {
                     other,
                     chains,
                     by,
+                    together,
                 };
                 self.put_in_order(&mut split);
                 splits.push(split);
@@ -126,15 +137,17 @@ impl<'l> Lint<'l> {
             for &y in two.iter().take(TRIED) {
                 let reaches = [self.reach(blocks[0], x), self.reach(blocks[1], y)];
                 let Some(met) = self.meeting(process, blocks, [&reaches[0], &reaches[1]]) else { continue };
-                let found =
-                    |met: Meeting, by: By| Met { function: met.0, variables: [x, y], chains: nodes(&met.1), by };
+                let found = |met: Meeting, by: By| {
+                    let Meeting { function, together, paths } = met;
+                    Met { function, variables: [x, y], chains: nodes(&paths), by, together }
+                };
                 if self.seen.paper {
                     return Some(found(met, By::Both));
                 }
                 // What decides whether the other one is read at all has a part in all that comes of that, but nothing is made from both.
-                let [of_x, of_y] = met.1.each_ref().map(|path| self.guards(path));
+                let [of_x, of_y] = met.paths.each_ref().map(|path| self.guards(path));
                 let is_by = |path: &[Step], guards: &FxHashSet<Node>| path.iter().any(|it| guards.contains(&it.node));
-                let decided = [is_by(&met.1[1], &of_x), is_by(&met.1[0], &of_y)];
+                let decided = [is_by(&met.paths[1], &of_x), is_by(&met.paths[0], &of_y)];
                 let met = if decided.contains(&true) {
                     let follow = |it: &Self, block: BlockNumber, variable: Variable, without: &FxHashSet<Node>| {
                         it.tracer().follow_without(block, &it.accesses(block, variable, Way::Read), without)
@@ -165,12 +178,13 @@ impl<'l> Lint<'l> {
     }
 
     /// The first place where two values meet, by the ways to there, and the function in one call of which all that happens.
-    fn meeting(&self, process: usize, blocks: [BlockNumber; 2], [of_x, of_y]: [&Reach; 2]) -> Option<Meeting> {
+    fn meeting(&mut self, process: usize, blocks: [BlockNumber; 2], [of_x, of_y]: [&Reach; 2]) -> Option<Meeting> {
         let steps = |reach: &'_ Reach| if self.seen.paper { reach.steps.clone() } else { reach.forward().to_vec() };
         let mut by_node: FxHashMap<Node, Vec<Step>> = FxHashMap::default();
         for step in steps(of_y) {
             by_node.entry(step.node).or_default().push(step);
         }
+        let mut known: FxHashMap<FunctionId, Option<Together>> = FxHashMap::default();
         let is_read = |node: Node, reach: &Reach| reach.steps.first().is_some_and(|step| step.node == node);
         for step in steps(of_x) {
             // By different calls they come to the same code, but not to the same value.
@@ -193,9 +207,21 @@ impl<'l> Lint<'l> {
             }
             let is_of_both =
                 |it: &&FunctionId| ascents[1].contains(it) && self.seen.blocks.reached[process].contains(it);
-            let function = ascents[0].iter().find(is_of_both).copied();
-            let Some(function) = function.or(self.seen.paper.then_some(ascents[0][0])) else { continue };
-            return Some((function, paths));
+            let functions: Vec<FunctionId> = ascents[0].iter().filter(is_of_both).copied().collect();
+            if self.seen.paper {
+                let function = functions.first().copied().unwrap_or(ascents[0][0]);
+                return Some(Meeting { function, together: Together::InTurn, paths });
+            }
+            for (index, &function) in functions.iter().enumerate() {
+                // Two calls of a function that runs only one of the blocks may run one each, if something is made of what both return.
+                if index > 0 && !self.is_made_in(function, step.node) {
+                    continue;
+                }
+                let together = *known.entry(function).or_insert_with(|| self.together(blocks, function));
+                if let Some(together) = together {
+                    return Some(Meeting { function, together, paths });
+                }
+            }
         }
         None
     }
@@ -247,8 +273,8 @@ impl<'l> Lint<'l> {
             // A count fits whatever was there, but not to another one that it is put together with.
             _ => self.put_together(other, blocks, one, two)?,
         };
-        let function = self.meeting_point(process, blocks)?;
-        Some(Met { function, variables, chains: Vec::new(), by: By::Both })
+        let (function, together) = self.meeting_point(process, blocks)?;
+        Some(Met { function, variables, chains: Vec::new(), by: By::Both, together })
     }
 
     /// Two variables from whose values a block makes another one.
@@ -264,7 +290,13 @@ impl<'l> Lint<'l> {
                 let (of_x, of_y) = (self.inside(other, x), self.inside(other, y));
                 // What one of them only decides is not made from both.
                 let mut made = of_x.0.difference(&of_x.1).filter(|it| of_y.0.contains(it) && !of_y.1.contains(it));
-                if made.any(|&node| is_written(self.seen.graph, node)) {
+                // Who copies a struct reads both at once, and has made nothing of them yet.
+                let reads = [x, y].map(|variable| self.accesses(other, variable, Way::Read));
+                let is_read = |node: Node| {
+                    let mut reads = reads.iter().flatten().map(|&(id, number)| self.seen.graph.instruction(id, number));
+                    reads.any(|read| read == node)
+                };
+                if made.any(|&node| is_written(self.seen.graph, node) && !is_read(node)) {
                     return Some([x, y]);
                 }
             }
@@ -293,20 +325,42 @@ impl<'l> Lint<'l> {
         one.function == other.function && one.kind != other.kind
     }
 
-    /// The innermost function of a process that leads to both blocks.
-    fn meeting_point(&self, process: usize, [one, other]: [BlockNumber; 2]) -> Option<FunctionId> {
-        let (mut above, beside) = (self.above(one), self.above(other));
-        if self.are_of_two_calls([one, other]) {
-            above.remove(&self.seen.blocks.list[one].function);
+    /// The innermost function of a process one call of which runs both blocks.
+    fn meeting_point(&mut self, process: usize, blocks: [BlockNumber; 2]) -> Option<(FunctionId, Together)> {
+        let [above, beside] = blocks.map(|block| self.above(block));
+        let is_between = self.are_of_two_calls(blocks);
+        let is_meant = |id: &FunctionId| {
+            self.seen.blocks.reached[process].contains(id)
+                && !(is_between && *id == self.seen.blocks.list[blocks[0]].function)
+        };
+        let reached = above.iter().filter(|(id, _)| is_meant(id));
+        let mut both: Vec<(u32, FunctionId)> =
+            reached.filter_map(|(id, far)| Some((far + beside.get(id)?, *id))).collect();
+        both.sort_unstable();
+        if self.seen.paper {
+            return both.first().map(|&(_, id)| (id, Together::InTurn));
         }
-        let reached = above.iter().filter(|(id, _)| self.seen.blocks.reached[process].contains(id));
-        let both = reached.filter_map(|(id, far)| Some((far + beside.get(id)?, *id)));
-        both.min().map(|(_, id)| id)
+        both.into_iter().find_map(|(_, id)| Some((id, self.together(blocks, id)?)))
     }
 
-    /// Functions that lead to a block, with how many calls away they are.
-    fn above(&self, block: BlockNumber) -> FxHashMap<FunctionId, u32> {
-        let mut far = FxHashMap::default();
+    /// How one call of a function runs two blocks.
+    fn together(&mut self, blocks: [BlockNumber; 2], function: FunctionId) -> Option<Together> {
+        let above = blocks.map(|block| self.above(block));
+        Pair { seen: self.seen, blocks, above: [&above[0], &above[1]] }.together(function)
+    }
+
+    /// Whether a function itself makes something there, more than what a call of it gives back.
+    fn is_made_in(&self, function: FunctionId, node: Node) -> bool {
+        let What::Instruction(owner, number) = self.seen.graph.what(node) else { return false };
+        owner == function && !self.seen.graph.facts.functions[function as usize].calls.contains_key(&number)
+    }
+
+    /// Functions that lead to a block.
+    fn above(&mut self, block: BlockNumber) -> Rc<Above> {
+        if let Some(known) = self.above.get(&block) {
+            return known.clone();
+        }
+        let mut far = Above::default();
         let mut waiting = std::collections::VecDeque::from([(self.seen.blocks.list[block].function, 0)]);
         while let Some((id, distance)) = waiting.pop_front() {
             if far.contains_key(&id) || distance > 8 {
@@ -318,7 +372,7 @@ impl<'l> Lint<'l> {
             let callers = self.seen.graph.callers(id).iter().copied().filter(calls);
             waiting.extend(callers.map(|caller| (caller, distance + 1)));
         }
-        far
+        self.above.entry(block).or_insert_with(|| Rc::new(far)).clone()
     }
 
     /// The block that comes first in the function is the first one.

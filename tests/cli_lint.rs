@@ -915,6 +915,14 @@ fn ir_without_debug_information_is_told_once() {
 }
 
 #[test]
+fn ir_that_does_not_say_its_source_has_the_name_of_its_file() {
+    let text = "define void @f() {\n  ret void\ndead:\n  %p = getelementptr i8, ptr %p, i64 1\n  \
+        %v = load i32, ptr %p\n  store i32 %v, ptr %p\n  br label %dead\n}\n";
+    let ending = Sources::new().with("self.ll", text).lint(&["self.ll"]);
+    assert!(ending.stderr.contains("the IR of self.ll has no debug information"), "{ending:?}");
+}
+
+#[test]
 fn the_exit_code_is_what_is_asked_for() {
     let sources = Sources::new().with("pair.c", PAIR);
     assert_eq!(sources.lint(&["pair.c", "--exitcode", "3"]).code, Some(3));

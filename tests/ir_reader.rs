@@ -3,7 +3,7 @@
 mod ir_support;
 
 use avmon::ir;
-use avmon::ir::model::{Module, Op};
+use avmon::ir::model::{Module, Op, Operand};
 use ir_support::{printed, printed_structs};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -238,6 +238,29 @@ wobbles = { 1 }
     assert_eq!(format!("{:?}", blocks[0].end), "Branch { on: None, targets: [1, 2] }");
 }
 
+/// Only there may a value be made from itself.
+#[test]
+fn blocks_that_nothing_leads_to_are_left_out() {
+    let text = "\
+define i32 @f(i1 %c) {
+  br i1 %c, label %one, label %end
+dead:
+  %p = getelementptr i8, ptr %p, i64 1
+  br i1 %c, label %dead, label %end
+one:
+  br label %end
+end:
+  %r = phi i32 [ 1, %0 ], [ 2, %dead ], [ 3, %one ]
+  ret i32 %r
+}
+";
+    let module = ir::parse(text, "dead.ll").unwrap();
+    let blocks = &module.functions[0].blocks;
+    assert_eq!(format!("{:?}", blocks[0].end), "Branch { on: Some(Value(0)), targets: [1, 2] }");
+    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks[2].instructions[0].op, Op::Phi(vec![(0, Operand::Number(1)), (1, Operand::Number(3))]));
+}
+
 #[test]
 fn a_broken_file_is_told_by_its_line_and_what_was_expected() {
     for (text, message) in [
@@ -266,6 +289,10 @@ fn a_broken_file_is_told_by_its_line_and_what_was_expected() {
         (
             "%s = type { i32 }\ndefine void @f(ptr %p) {\n  %q = getelementptr %s, ptr %p, i32 0, i32 1\n  ret void\n}\n",
             "x.ll:3: expected a field that the struct has",
+        ),
+        (
+            "define void @f() {\n  %p = bitcast ptr %q to ptr\n  %q = getelementptr i8, ptr %p, i64 1\n  ret void\n}\n",
+            "x.ll:1: expected '%q' to be counted from another address, not from itself",
         ),
         ("  ret void\n", "x.ll:1: expected a type, a variable, a function or metadata, found 'ret'"),
     ] {

@@ -146,13 +146,40 @@ fn is_there(name: &str) -> bool {
     Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// The compilers of each version of the corpus that is installed. Those that are not are told.
+/// The versions that must be there: those that `scripts/test` could have, or all of them in other automatic runs.
+fn wanted(by_script: Option<&str>, is_automatic: bool) -> Vec<u32> {
+    match by_script {
+        Some(list) => list.split_whitespace().map(|version| version.parse().unwrap()).collect(),
+        None if is_automatic => VERSIONS.to_vec(),
+        None => Vec::new(),
+    }
+}
+
+/// Tells that something of a version is missing, or fails if that version must be there.
+#[track_caller]
+fn without(version: u32, package: &str, what: &str) {
+    let by_script = std::env::var("AVMON_TEST_CLANGS").ok();
+    let wanted = wanted(by_script.as_deref(), std::env::var_os("CI").is_some());
+    let text = format!("{package} is not installed: {what} is not compared");
+    assert!(!wanted.contains(&version), "{text}; install the package {package}");
+    println!("{text}");
+}
+
+#[test]
+fn versions_that_must_be_there() {
+    assert!(wanted(None, false).is_empty());
+    assert_eq!(wanted(None, true), VERSIONS);
+    assert_eq!(wanted(Some("14 19"), true), [14, 19]);
+    assert!(wanted(Some(""), true).is_empty());
+}
+
+/// The compilers of each version of the corpus that is installed.
 fn compilers() -> Vec<(u32, [String; 2])> {
     let named = VERSIONS.map(|version| (version, [format!("clang-{version}"), format!("clang++-{version}")]));
     let (found, missing): (Vec<_>, Vec<_>) =
         named.into_iter().partition(|(_, names)| names.iter().all(|name| is_there(name)));
-    for (version, _) in &missing {
-        println!("clang-{version} is not installed: its IR is not compared");
+    for (version, _) in missing {
+        without(version, &format!("clang-{version}"), "its IR");
     }
     found
 }
@@ -178,7 +205,7 @@ fn compilers_still_make_what_the_corpus_holds() {
         if is_there(&format!("llvm-dis-{version}")) {
             kinds.push(("-c", "as.bitcode"));
         } else {
-            println!("llvm-{version} is not installed: its bitcode is not compared");
+            without(version, &format!("llvm-{version}"), "its bitcode");
         }
         for source in SOURCES {
             let expected = printed(&read(&file(version, source)));

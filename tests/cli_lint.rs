@@ -915,6 +915,14 @@ fn ir_without_debug_information_is_told_once() {
 }
 
 #[test]
+fn ir_that_does_not_say_its_source_has_the_name_of_its_file() {
+    let text = "define void @f() {\n  ret void\ndead:\n  %p = getelementptr i8, ptr %p, i64 1\n  \
+        %v = load i32, ptr %p\n  store i32 %v, ptr %p\n  br label %dead\n}\n";
+    let ending = Sources::new().with("self.ll", text).lint(&["self.ll"]);
+    assert!(ending.stderr.contains("the IR of self.ll has no debug information"), "{ending:?}");
+}
+
+#[test]
 fn the_exit_code_is_what_is_asked_for() {
     let sources = Sources::new().with("pair.c", PAIR);
     assert_eq!(sources.lint(&["pair.c", "--exitcode", "3"]).code, Some(3));
@@ -1639,4 +1647,96 @@ int main(void)
     let found = |after: &str| Sources::new().with("copy.c", &text(after)).found(&["copy.c"]);
     assert_eq!(found("(void)copy;"), []);
     assert_eq!(found("left = copy.in - copy.out;"), expected(&[("strong", "view", "handle")]));
+}
+
+/// A struct has the address of its first member, but who copies that reads no other one.
+#[test]
+fn copies_of_one_member() {
+    let text = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+struct name { char text[32]; };
+#ifdef PORT_FIRST
+static struct { int port; struct name host; } config;
+#else
+static struct { struct name host; int port; } config;
+#endif
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char shown[64];
+
+static void get_host(struct name *to, size_t size)
+{
+    pthread_mutex_lock(&lock);
+    COPY;
+    pthread_mutex_unlock(&lock);
+}
+
+static int get_port(void)
+{
+    pthread_mutex_lock(&lock);
+    int port = config.port;
+    pthread_mutex_unlock(&lock);
+    return port;
+}
+
+static void *client(void *none)
+{
+    struct name host;
+    get_host(&host, sizeof host);
+    int port = get_port();
+    snprintf(shown, sizeof shown, "%s:%d", host.text, port);
+    return none;
+}
+
+static void *admin(void *host)
+{
+    pthread_mutex_lock(&lock);
+    strcpy(config.host.text, host);
+    config.port = 1;
+    pthread_mutex_unlock(&lock);
+    return host;
+}
+
+int main(void)
+{
+    pthread_t threads[2];
+    pthread_create(&threads[0], NULL, client, NULL);
+    pthread_create(&threads[1], NULL, admin, "b");
+    pthread_join(threads[0], NULL);
+    pthread_join(threads[1], NULL);
+    return 0;
+}
+"#;
+    let sources = Sources::new().with("config.c", text);
+    for copy in [
+        "*to = config.host",
+        "memcpy(to, config.host.text, sizeof *to)",
+        "strcpy(to->text, config.host.text)",
+        "snprintf(to->text, size, \"%s\", config.host.text)",
+    ] {
+        for order in ["-DHOST_FIRST", "-DPORT_FIRST"] {
+            let copy = format!("-DCOPY={copy}");
+            let found = sources.found(&["config.c", "--", &copy, order]);
+            assert_eq!(found, expected(&[("strong", "view", "client")]), "{copy} {order}");
+        }
+    }
+    // Who reads all of it at once, reads the port too.
+    for whole in ["memcpy(to, &config, sizeof config)", "memcpy(to, &config, size)"] {
+        assert_eq!(sources.found(&["config.c", "--", &format!("-DCOPY={whole}")]), [], "{whole}");
+    }
+}
+
+/// Members of a union are one variable, and no bit-fields.
+#[test]
+fn members_of_unions_are_told_like_others() {
+    let pair = "static struct { int low, high; } range;";
+    let union = "static struct { int low; union { int high; float real; }; } range;";
+    let bits = "static struct { int before; int low : 4, high : 20; } range;";
+    assert!(PAIR.contains(pair));
+    let found = |with: &str| Sources::new().with("pair.c", &PAIR.replace(pair, with)).found(&["pair.c"]);
+    assert_eq!(found(union), expected(&[("strong", "view", "measure")]));
+    assert_eq!(found(bits), []);
+    let other_word = "static struct { int low; int high : 20, more : 4; } range;";
+    assert_eq!(found(other_word), expected(&[("unrelated", "view", "measure")]));
 }

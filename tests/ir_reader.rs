@@ -3,7 +3,7 @@
 mod ir_support;
 
 use avmon::ir;
-use avmon::ir::model::{Module, Op};
+use avmon::ir::model::{Module, Op, Operand};
 use ir_support::{printed, printed_structs};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -146,13 +146,40 @@ fn is_there(name: &str) -> bool {
     Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// The compilers of each version of the corpus that is installed. Those that are not are told.
+/// The versions that must be there: those that `scripts/test` could have, or all of them in other automatic runs.
+fn wanted(by_script: Option<&str>, is_automatic: bool) -> Vec<u32> {
+    match by_script {
+        Some(list) => list.split_whitespace().map(|version| version.parse().unwrap()).collect(),
+        None if is_automatic => VERSIONS.to_vec(),
+        None => Vec::new(),
+    }
+}
+
+/// Tells that something of a version is missing, or fails if that version must be there.
+#[track_caller]
+fn without(version: u32, package: &str, what: &str) {
+    let by_script = std::env::var("AVMON_TEST_CLANGS").ok();
+    let wanted = wanted(by_script.as_deref(), std::env::var_os("CI").is_some());
+    let text = format!("{package} is not installed: {what} is not compared");
+    assert!(!wanted.contains(&version), "{text}; install the package {package}");
+    println!("{text}");
+}
+
+#[test]
+fn versions_that_must_be_there() {
+    assert!(wanted(None, false).is_empty());
+    assert_eq!(wanted(None, true), VERSIONS);
+    assert_eq!(wanted(Some("14 19"), true), [14, 19]);
+    assert!(wanted(Some(""), true).is_empty());
+}
+
+/// The compilers of each version of the corpus that is installed.
 fn compilers() -> Vec<(u32, [String; 2])> {
     let named = VERSIONS.map(|version| (version, [format!("clang-{version}"), format!("clang++-{version}")]));
     let (found, missing): (Vec<_>, Vec<_>) =
         named.into_iter().partition(|(_, names)| names.iter().all(|name| is_there(name)));
-    for (version, _) in &missing {
-        println!("clang-{version} is not installed: its IR is not compared");
+    for (version, _) in missing {
+        without(version, &format!("clang-{version}"), "its IR");
     }
     found
 }
@@ -178,7 +205,7 @@ fn compilers_still_make_what_the_corpus_holds() {
         if is_there(&format!("llvm-dis-{version}")) {
             kinds.push(("-c", "as.bitcode"));
         } else {
-            println!("llvm-{version} is not installed: its bitcode is not compared");
+            without(version, &format!("llvm-{version}"), "its bitcode");
         }
         for source in SOURCES {
             let expected = printed(&read(&file(version, source)));
@@ -238,6 +265,29 @@ wobbles = { 1 }
     assert_eq!(format!("{:?}", blocks[0].end), "Branch { on: None, targets: [1, 2] }");
 }
 
+/// Only there may a value be made from itself.
+#[test]
+fn blocks_that_nothing_leads_to_are_left_out() {
+    let text = "\
+define i32 @f(i1 %c) {
+  br i1 %c, label %one, label %end
+dead:
+  %p = getelementptr i8, ptr %p, i64 1
+  br i1 %c, label %dead, label %end
+one:
+  br label %end
+end:
+  %r = phi i32 [ 1, %0 ], [ 2, %dead ], [ 3, %one ]
+  ret i32 %r
+}
+";
+    let module = ir::parse(text, "dead.ll").unwrap();
+    let blocks = &module.functions[0].blocks;
+    assert_eq!(format!("{:?}", blocks[0].end), "Branch { on: Some(Value(0)), targets: [1, 2] }");
+    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks[2].instructions[0].op, Op::Phi(vec![(0, Operand::Number(1)), (1, Operand::Number(3))]));
+}
+
 #[test]
 fn a_broken_file_is_told_by_its_line_and_what_was_expected() {
     for (text, message) in [
@@ -266,6 +316,10 @@ fn a_broken_file_is_told_by_its_line_and_what_was_expected() {
         (
             "%s = type { i32 }\ndefine void @f(ptr %p) {\n  %q = getelementptr %s, ptr %p, i32 0, i32 1\n  ret void\n}\n",
             "x.ll:3: expected a field that the struct has",
+        ),
+        (
+            "define void @f() {\n  %p = bitcast ptr %q to ptr\n  %q = getelementptr i8, ptr %p, i64 1\n  ret void\n}\n",
+            "x.ll:1: expected '%q' to be counted from another address, not from itself",
         ),
         ("  ret void\n", "x.ll:1: expected a type, a variable, a function or metadata, found 'ret'"),
     ] {

@@ -395,3 +395,58 @@ fn members_of_classes_that_are_described_elsewhere_have_names() {
         assert_eq!(told, ["box.height", "box.width"], "{arguments:?}");
     }
 }
+
+/// A queue, of which one thread takes an item and puts another one in; then another thread puts one in where the first one took its own.
+const QUEUE: &str = "
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static struct { pthread_mutex_t lock; int items[SIZE], head, tail; } queue = { PTHREAD_MUTEX_INITIALIZER, {3}, 0, 0 };
+static int ends[2];
+static int pop(void) {
+    pthread_mutex_lock(&queue.lock);
+    int item = queue.items[queue.head];
+    queue.head = (queue.head + 1) % SIZE;
+    pthread_mutex_unlock(&queue.lock);
+    return item;
+}
+static void push(int item) {
+    pthread_mutex_lock(&queue.lock);
+    queue.items[queue.tail] = item;
+    queue.tail = (queue.tail + 1) % SIZE;
+    pthread_mutex_unlock(&queue.lock);
+}
+static void *consumer(void *unused) {
+    for (int i = 0; i < 2; i++) { int item = pop(); if (item == 3) push(item * 3); }
+    return syscall(SYS_write, ends[1], \"\", 1) == 1 ? unused : 0;
+}
+static void *producer(void *unused) {
+    char byte;
+    if (syscall(SYS_read, ends[0], &byte, 1) == 1) push(7);
+    return unused;
+}
+int main(void) {
+    pthread_t threads[2];
+    if (pipe(ends)) return 1;
+    pthread_create(&threads[0], 0, consumer, 0);
+    pthread_create(&threads[1], 0, producer, 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return 0;
+}
+";
+
+/// The end of one turn and the beginning of the next are on one line, so that only the code tells them apart.
+#[test]
+fn what_a_thread_takes_out_and_puts_in_again_is_its_way_of_working() {
+    // The next turn takes what is put where the last one looked for room, or the same turn puts back where it took from.
+    for size in ["-DSIZE=2", "-DSIZE=1"] {
+        let home = Home::of("app.c", QUEUE, Variant::Clang, &[size]);
+        let found = home.predicted("views", &[]);
+        let is_of_both = |it: &&Value| {
+            let names = names(&it["variables"]);
+            names.contains(&"queue.tail") && names.iter().any(|name| name.starts_with("queue.items"))
+        };
+        let told: Vec<&str> = found.iter().filter(is_of_both).map(|it| text(it, "strength")).collect();
+        assert_eq!(told, ["loop"], "{size}: {found:#?}");
+    }
+}

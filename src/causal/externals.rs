@@ -11,19 +11,36 @@ pub struct External {
     pub reads: &'static [usize],
     /// ... and goes to what this one points to.
     pub writes: Option<usize>,
+    /// How much of that.
+    pub extent: Extent,
     /// Its result depends on its arguments.
     pub is_computed: bool,
 }
 
-const NOTHING: External = External { allocates: false, returns: None, reads: &[], writes: None, is_computed: true };
+/// How much of the memory that it is given a function accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    Whole,
+    /// Characters up to the last one, which are one array.
+    Text,
+    Bytes(u64),
+    /// As many bytes as the product of these arguments.
+    Counted(&'static [usize]),
+}
+
+const NOTHING: External =
+    External { allocates: false, returns: None, reads: &[], writes: None, extent: Extent::Whole, is_computed: true };
 const NEW: External = External { allocates: true, is_computed: false, ..NOTHING };
-const COPY: External = External { returns: Some(0), reads: &[1], writes: Some(0), ..NOTHING };
-const FILL: External = External { returns: Some(0), writes: Some(0), ..NOTHING };
-const LOOK: External = External { reads: &[0], ..NOTHING };
-const COMPARE: External = External { reads: &[0, 1], ..NOTHING };
-const FIND: External = External { returns: Some(0), reads: &[0], ..NOTHING };
-const SHOW: External = External { reads: &[0, 1, 2, 3, 4, 5, 6, 7], ..NOTHING };
-const PRINT: External = External { reads: &[1, 2, 3, 4, 5, 6, 7], writes: Some(0), ..NOTHING };
+const COPY: External =
+    External { returns: Some(0), reads: &[1], writes: Some(0), extent: Extent::Counted(&[2]), ..NOTHING };
+const FILL: External = External { returns: Some(0), writes: Some(0), extent: Extent::Counted(&[2]), ..NOTHING };
+const LOOK: External = External { reads: &[0], extent: Extent::Text, ..NOTHING };
+const COMPARE: External = External { reads: &[0, 1], extent: Extent::Text, ..NOTHING };
+const FIND: External = External { returns: Some(0), reads: &[0], extent: Extent::Text, ..NOTHING };
+const SHOW: External = External { reads: &[0, 1, 2, 3, 4, 5, 6, 7], extent: Extent::Text, ..NOTHING };
+const PRINT: External = External { reads: &[1, 2, 3, 4, 5, 6, 7], writes: Some(0), extent: Extent::Text, ..NOTHING };
+const SEND: External = External { reads: &[1], extent: Extent::Counted(&[2]), ..NOTHING };
+const RECEIVE: External = External { writes: Some(1), extent: Extent::Counted(&[2]), ..NOTHING };
 
 const TABLE: &[(External, &[&str])] = &[
     (
@@ -40,25 +57,17 @@ const TABLE: &[(External, &[&str])] = &[
         ],
     ),
     (External { returns: Some(0), ..NEW }, &["realloc", "reallocarray"]),
-    (External { reads: &[0], is_computed: true, ..NEW }, &["strdup", "strndup"]),
-    (
-        COPY,
-        &[
-            "memcpy",
-            "memmove",
-            "mempcpy",
-            "strcpy",
-            "strncpy",
-            "stpcpy",
-            "strcat",
-            "strncat",
-            "__memcpy_chk",
-            "__memmove_chk",
-        ],
-    ),
-    (FILL, &["memset", "bzero", "fgets", "__memset_chk"]),
-    (External { returns: None, ..FILL }, &["fread", "time", "getrandom"]),
-    (External { writes: Some(1), ..NOTHING }, &["read", "recv", "clock_gettime"]),
+    (External { reads: &[0], extent: Extent::Text, is_computed: true, ..NEW }, &["strdup", "strndup"]),
+    (COPY, &["memcpy", "memmove", "mempcpy", "__memcpy_chk", "__memmove_chk"]),
+    (External { extent: Extent::Text, ..COPY }, &["strcpy", "strncpy", "stpcpy", "strcat", "strncat"]),
+    (FILL, &["memset", "__memset_chk"]),
+    (External { extent: Extent::Text, ..FILL }, &["fgets"]),
+    (External { extent: Extent::Counted(&[1]), ..FILL }, &["bzero"]),
+    (External { returns: None, extent: Extent::Counted(&[1]), ..FILL }, &["getrandom"]),
+    (External { returns: None, extent: Extent::Counted(&[1, 2]), ..FILL }, &["fread"]),
+    (External { returns: None, extent: Extent::Bytes(8), ..FILL }, &["time"]),
+    (External { extent: Extent::Bytes(16), ..RECEIVE }, &["clock_gettime"]),
+    (RECEIVE, &["read", "recv"]),
     (
         LOOK,
         &[
@@ -66,9 +75,13 @@ const TABLE: &[(External, &[&str])] = &[
             "fputs",
         ],
     ),
-    (SHOW, &["printf", "fprintf", "dprintf", "__printf_chk", "__fprintf_chk", "fwrite", "write", "send"]),
-    (COMPARE, &["strcmp", "strncmp", "strcasecmp", "strncasecmp", "memcmp", "bcmp"]),
-    (FIND, &["strchr", "strrchr", "strstr", "memchr", "strpbrk"]),
+    (SHOW, &["printf", "fprintf", "dprintf", "__printf_chk", "__fprintf_chk"]),
+    (SEND, &["write", "send"]),
+    (External { extent: Extent::Counted(&[1, 2]), ..LOOK }, &["fwrite"]),
+    (COMPARE, &["strcmp", "strncmp", "strcasecmp", "strncasecmp"]),
+    (External { extent: Extent::Counted(&[2]), ..COMPARE }, &["memcmp", "bcmp"]),
+    (FIND, &["strchr", "strrchr", "strstr", "strpbrk"]),
+    (External { extent: Extent::Counted(&[2]), ..FIND }, &["memchr"]),
     // The nodes of std::set and std::map, and of std::list: what hangs at the container changes.
     (
         External { reads: &[2], writes: Some(3), is_computed: false, ..NOTHING },
@@ -79,7 +92,7 @@ const TABLE: &[(External, &[&str])] = &[
         &["_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_"],
     ),
     (
-        FIND,
+        External { extent: Extent::Whole, ..FIND },
         &[
             "_ZSt18_Rb_tree_incrementPSt18_Rb_tree_node_base",
             "_ZSt18_Rb_tree_incrementPKSt18_Rb_tree_node_base",

@@ -133,6 +133,12 @@ impl Facts {
         }
     }
 
+    /// Whether it is more than one variable of the source: bit-fields of a word.
+    #[must_use]
+    pub fn is_shared(&self, variable: Variable) -> bool {
+        self.points.places.is_shared(&self.program, self.variables[variable as usize])
+    }
+
     #[must_use]
     pub fn root(&self, variable: Variable) -> Root {
         self.points.places.get(self.variables[variable as usize]).root
@@ -149,11 +155,25 @@ impl Facts {
 struct Bare {
     function: FunctionId,
     number: u32,
-    reads: Vec<PlaceId>,
-    writes: Vec<PlaceId>,
-    /// All parts of the places are meant.
-    has_parts: bool,
+    reads: Vec<Reach>,
+    writes: Vec<Reach>,
     is_element: bool,
+}
+
+/// What of a place is accessed.
+struct Reach {
+    place: PlaceId,
+    extent: Extent,
+}
+
+/// How far an access goes from where its place begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// It has no parts.
+    Leaf,
+    Bytes(u64),
+    /// All that is there.
+    Whole,
 }
 
 struct Builder<'p> {
@@ -183,7 +203,7 @@ impl Builder<'_> {
             let mut leaves =
                 |operand: Option<&Operand>| operand.map_or_else(Vec::new, |operand| it.leaves(function, operand));
             let (reads, writes) = (leaves(reads), leaves(writes));
-            it.bare.push(Bare { function, number, reads, writes, has_parts: false, is_element });
+            it.bare.push(Bare { function, number, reads, writes, is_element });
         };
         match &instruction.op {
             Op::Load { from, .. } => access(self, Some(from), None),
@@ -207,22 +227,66 @@ impl Builder<'_> {
     }
 
     fn external(&mut self, function: FunctionId, number: u32, external: External, arguments: &[Operand]) {
-        let mut places = |index: &usize| match arguments.get(*index) {
-            Some(argument) => self.points.of(self.program, function, argument),
+        let mut reached = |index: &usize| match arguments.get(*index) {
+            Some(argument) => {
+                let extent = self.extent(function, external, arguments, argument);
+                if extent == Extent::Leaf {
+                    return self.leaves(function, argument);
+                }
+                let places = self.points.of(self.program, function, argument);
+                places.into_iter().map(|place| Reach { place, extent }).collect()
+            }
             None => Vec::new(),
         };
-        let reads: Vec<PlaceId> = external.reads.iter().flat_map(&mut places).collect();
-        let writes: Vec<PlaceId> = external.writes.iter().flat_map(&mut places).collect();
+        let reads: Vec<Reach> = external.reads.iter().flat_map(&mut reached).collect();
+        let writes: Vec<Reach> = external.writes.iter().flat_map(&mut reached).collect();
         if !(reads.is_empty() && writes.is_empty()) {
-            self.bare.push(Bare { function, number, reads, writes, has_parts: true, is_element: true });
+            self.bare.push(Bare { function, number, reads, writes, is_element: true });
         }
     }
 
-    fn leaves(&mut self, function: FunctionId, address: &Operand) -> Vec<PlaceId> {
+    /// How much of what an argument points to a function of a library accesses. A structure has the address of its first member, so that
+    /// the place does not say which of them is meant.
+    fn extent(&self, function: FunctionId, external: External, arguments: &[Operand], address: &Operand) -> Extent {
+        let counts = match external.extent {
+            externals::Extent::Text => return Extent::Leaf,
+            externals::Extent::Bytes(bytes) => return Extent::Bytes(bytes),
+            externals::Extent::Whole => return Extent::Whole,
+            externals::Extent::Counted(counts) => counts,
+        };
+        let number = |index: &usize| match arguments.get(*index) {
+            Some(Operand::Number(number)) => u64::try_from(*number).ok(),
+            _ => None,
+        };
+        let size: Option<u64> = counts.iter().map(number).product();
+        size.or_else(|| self.behind_first(function, address)).map_or(Extent::Whole, Extent::Bytes)
+    }
+
+    /// Where the second member begins, if an address is that of a first one.
+    fn behind_first(&self, function: FunctionId, address: &Operand) -> Option<u64> {
+        let path = match address {
+            Operand::Inside(_, path) => path,
+            Operand::Value(value) => match &self.program.made_by(function, *value)?.op {
+                Op::Address { path, .. } => path,
+                // Where pointers have types.
+                Op::Cast(address) => return self.behind_first(function, address),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let fields = path.iter().rev().skip_while(|step| matches!(step, Step::Element(_)));
+        match fields.into_iter().next()? {
+            Step::Field { of, index: 0 } => self.program.module.structs[*of as usize].members.get(1)?.offset,
+            Step::Field { .. } | Step::Element(_) => None,
+        }
+    }
+
+    fn leaves(&mut self, function: FunctionId, address: &Operand) -> Vec<Reach> {
         let places = self.points.of(self.program, function, address);
         let is_data = |id: &PlaceId, points: &Points| !matches!(points.places.get(*id).root, Root::Function(_));
         let places: Vec<PlaceId> = places.into_iter().filter(|id| is_data(id, &self.points)).collect();
-        places.into_iter().map(|place| self.points.places.leaf(self.program, place)).collect()
+        let mut leaf = |place| Reach { place: self.points.places.leaf(self.program, place), extent: Extent::Leaf };
+        places.into_iter().map(&mut leaf).collect()
     }
 
     /// Whether an address depends on an index.
@@ -258,7 +322,8 @@ impl Builder<'_> {
     /// Makes variables of places.
     fn finish(self, functions: &mut [FunctionFacts]) -> (Points, Vec<PlaceId>) {
         let Builder { program, mut points, bare } = self;
-        let accessed = bare.iter().filter(|it| !it.has_parts).flat_map(|it| it.reads.iter().chain(&it.writes)).copied();
+        let accessed = bare.iter().flat_map(|it| it.reads.iter().chain(&it.writes));
+        let accessed = accessed.filter(|it| it.extent == Extent::Leaf).map(|it| it.place);
         let accessed: FxHashSet<PlaceId> = accessed.collect();
         let mut parts: FxHashMap<Root, Vec<PlaceId>> = FxHashMap::default();
         for &place in &accessed {
@@ -267,10 +332,14 @@ impl Builder<'_> {
         let mut ids: FxHashMap<PlaceId, Variable> = FxHashMap::default();
         let mut variables = Vec::new();
         for it in bare {
-            let mut resolve = |list: &[PlaceId]| {
+            let mut resolve = |list: &[Reach]| {
                 let mut resolved: Vec<Variable> = Vec::new();
-                for &place in list {
-                    let places = if it.has_parts { parts_of(place, &parts, &mut points, program) } else { vec![place] };
+                for &Reach { place, extent } in list {
+                    let places = match extent {
+                        Extent::Leaf => vec![place],
+                        Extent::Bytes(bytes) => parts_of(place, Some(bytes), &parts, &mut points, program),
+                        Extent::Whole => parts_of(place, None, &parts, &mut points, program),
+                    };
                     for place in places {
                         // If the object is not known somewhere, it need not be known elsewhere.
                         let mut known = place;
@@ -304,16 +373,21 @@ impl Builder<'_> {
     }
 }
 
-/// The places in what lies at `place` that somebody accesses.
+/// The places in what lies at `place`, or begin in so many bytes of that, that somebody accesses.
 fn parts_of(
     place: PlaceId,
+    bytes: Option<u64>,
     parts: &FxHashMap<Root, Vec<PlaceId>>,
     points: &mut Points,
     program: &Program,
 ) -> Vec<PlaceId> {
     let whole = points.places.get(place).clone();
     let mut inside: Vec<PlaceId> = parts.get(&whole.root).map_or(&[][..], Vec::as_slice).to_vec();
-    inside.retain(|&part| points.places.get(part).path.starts_with(&whole.path));
+    inside.retain(|&part| {
+        let offset = || points.places.offset_in(program, place, part);
+        points.places.get(part).path.starts_with(&whole.path)
+            && bytes.is_none_or(|bytes| offset().is_none_or(|offset| offset < bytes))
+    });
     if inside.is_empty() && !matches!(whole.root, Root::Function(_)) {
         inside.push(points.places.leaf(program, place));
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rustc_hash::FxHashMap;
 
 use super::program::Program;
-use crate::ir::model::{FunctionId, GlobalId, Op, StructId, Type, ValueId};
+use crate::ir::model::{FunctionId, GlobalId, Member, Op, StructId, Type, ValueId};
 
 /// By its place in [`Places`].
 pub type PlaceId = u32;
@@ -136,6 +136,19 @@ impl Places {
         std::iter::once(root_type(program, place.root)).chain(members).any(|it| matches!(it, Some(Type::Array(_))))
     }
 
+    /// Whether several members of the source are this one place: bit-fields of a word.
+    #[must_use]
+    pub fn is_shared(&self, program: &Program, id: PlaceId) -> bool {
+        self.get(id).path.iter().any(|&field| member(program, field).is_some_and(|member| member.is_shared))
+    }
+
+    /// How many bytes behind `whole` a place in it begins, if that is known; among elements, in the first one.
+    #[must_use]
+    pub fn offset_in(&self, program: &Program, whole: PlaceId, part: PlaceId) -> Option<u64> {
+        let rest = self.get(part).path.strip_prefix(&self.get(whole).path[..])?;
+        rest.iter().map(|&field| member(program, field)?.offset).sum()
+    }
+
     /// As the source calls it: `pair.a`, `account.balance` if the object has no name.
     #[must_use]
     pub fn name(&self, program: &Program, id: PlaceId) -> String {
@@ -183,8 +196,12 @@ fn element(mut it: &Type) -> &Type {
     it
 }
 
-fn member_type(program: &Program, (of, index): Field) -> Option<&Type> {
-    Some(&program.module.structs.get(of as usize)?.members.get(index as usize)?.of_type)
+fn member(program: &Program, (of, index): Field) -> Option<&Member> {
+    program.module.structs.get(of as usize)?.members.get(index as usize)
+}
+
+fn member_type(program: &Program, field: Field) -> Option<&Type> {
+    Some(&member(program, field)?.of_type)
 }
 
 fn root_type(program: &Program, root: Root) -> Option<&Type> {

@@ -371,7 +371,9 @@ impl Solver<'_> {
             return;
         }
         let external = externals::of(&target.name);
-        if let (Some(from), Some(to), &[1]) = (arguments.get(1), arguments.first(), external.reads) {
+        if let (&[1], Some(0), Some(from), Some(to)) =
+            (external.reads, external.writes, arguments.get(1), arguments.first())
+        {
             self.memory_copies.push((function, from.clone(), to.clone()));
         }
         let Some(result) = result else { return };

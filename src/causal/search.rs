@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use super::graph::{Graph, Kind, Node, What};
+use super::graph::{Edge, Graph, Kind, Node, What};
 use super::lines::Place;
 use super::name_of;
 use crate::ir::model::{FunctionId, Location, Op};
@@ -93,11 +93,11 @@ impl Graph {
     /// What depends on these nodes, themselves included; at most so many.
     #[must_use]
     pub fn slice(&self, starts: &[Node], most: usize) -> Slice {
-        self.slice_by(starts, most, &Callers::default(), |_| true)
+        self.slice_by(starts, most, &Callers::default(), |_, _| true)
     }
 
-    /// The same, if functions are called as these say, and by way of such nodes alone.
-    fn slice_by(&self, starts: &[Node], most: usize, callers: &Callers, is_way: impl Fn(Node) -> bool) -> Slice {
+    /// The same, if functions are called as these say, and by way of such edges alone.
+    fn slice_by(&self, starts: &[Node], most: usize, callers: &Callers, is_way: impl Fn(Node, &Edge) -> bool) -> Slice {
         let mut slice = Slice::default();
         let mut waiting: VecDeque<(Node, bool)> = starts.iter().map(|&node| (node, false)).collect();
         slice.from.extend(waiting.iter().map(|&it| (it, it)));
@@ -107,7 +107,7 @@ impl Graph {
                 slice.is_cut = true;
                 break;
             }
-            for edge in self.edges(at.0).iter().filter(|edge| is_way(edge.to)) {
+            for edge in self.edges(at.0).iter().filter(|edge| is_way(at.0, edge)) {
                 let to = match edge.kind {
                     Kind::Inside => (edge.to, at.1),
                     Kind::Into(_) if !callers.allow(self.function_of(at.0), self.function_of(edge.to)) => continue,
@@ -142,7 +142,7 @@ impl Graph {
         if reads.is_empty() || writes.is_empty() {
             return Answer::Unknown;
         }
-        let slice = self.slice_by(&reads, usize::MAX, callers, |_| true);
+        let slice = self.slice_by(&reads, usize::MAX, callers, |_, _| true);
         if let Some(&node) = writes.iter().find(|&&node| slice.has(node)) {
             return Answer::Depends(self.links(&slice.path(node)));
         }
@@ -155,26 +155,57 @@ impl Graph {
     /// Definition 2: whether something is written that depends on what is read at both places.
     #[must_use]
     pub fn common(&self, one: &Place, other: &Place) -> Answer {
-        self.meeting_of([one, other], |_| true)
+        self.meeting_of([one, other], |_| true, |_| true)
     }
 
     /// The same by data alone: something is made from both, and not because of one of them.
     #[must_use]
     pub fn put_together(&self, one: &Place, other: &Place) -> Answer {
-        self.meeting_of([one, other], |node| {
-            !matches!(self.what(node), What::Condition(..) | What::Control(..) | What::Entry(_))
-        })
+        self.meeting_of([one, other], |node| self.is_data(node), |_| true)
     }
 
-    /// Where what is read at two places meets, by way of such nodes.
-    fn meeting_of(&self, places: [&Place; 2], is_way: impl Fn(Node) -> bool) -> Answer {
+    /// The same after both have come to one function from what it calls, as in the rules of `lint`: that what one call made is given to the next one,
+    /// which reads something for itself, is the way of a thread's whole work.
+    #[must_use]
+    pub fn come_together(&self, one: &Place, other: &Place) -> Answer {
+        let have_one_in_common = |paths: &[Vec<Node>; 2]| {
+            let [one, other] = paths.each_ref().map(|path| self.ascent(path));
+            one.iter().any(|function| other.contains(function))
+        };
+        self.meeting_of([one, other], |node| self.is_data(node), have_one_in_common)
+    }
+
+    fn is_data(&self, node: Node) -> bool {
+        !matches!(self.what(node), What::Condition(..) | What::Control(..) | What::Entry(_))
+    }
+
+    /// The functions that a path leads through before it enters one.
+    fn ascent(&self, path: &[Node]) -> Vec<FunctionId> {
+        let enters = |step: &&[Node]| {
+            let edges = self.edges(step[0]).iter().filter(|edge| edge.to == step[1]);
+            edges.into_iter().all(|edge| matches!(edge.kind, Kind::Into(_)))
+        };
+        let left = path.windows(2).take_while(|step| !enters(step)).map(|step| step[1]);
+        path.first().copied().into_iter().chain(left).map(|node| self.function_of(node)).collect()
+    }
+
+    /// Where what is read at two places meets, by way of such nodes and in one turn of each loop.
+    fn meeting_of(
+        &self,
+        places: [&Place; 2],
+        is_way: impl Fn(Node) -> bool,
+        are_ways: impl Fn(&[Vec<Node>; 2]) -> bool,
+    ) -> Answer {
         let [one, other] = places.map(|place| self.nodes_at(place, super::graph::Graph::is_read));
         if one.is_empty() || other.is_empty() {
             return Answer::Unknown;
         }
         let callers = Callers::default();
-        let [one, other] = [one, other].map(|starts| self.slice_by(&starts, usize::MAX, &callers, &is_way));
-        match self.meeting(&one, &other) {
+        let [one, other] = [one, other].map(|starts| {
+            let is_way = |from, edge: &Edge| is_way(edge.to) && !self.is_new_turn(from, edge);
+            self.slice_by(&starts, usize::MAX, &callers, is_way)
+        });
+        match self.meeting_by(&one, &other, are_ways) {
             Some(node) => {
                 let mut chain = self.links(&one.path(node));
                 chain.extend(self.links(&other.path(node)));
@@ -187,10 +218,14 @@ impl Graph {
     /// The nearest thing that two slices both write.
     #[must_use]
     pub fn meeting(&self, one: &Slice, other: &Slice) -> Option<Node> {
+        self.meeting_by(one, other, |_| true)
+    }
+
+    fn meeting_by(&self, one: &Slice, other: &Slice, are_ways: impl Fn(&[Vec<Node>; 2]) -> bool) -> Option<Node> {
         let is_start = |slice: &Slice, node: Node| slice.from.get(&(node, false)) == Some(&(node, false));
         one.nodes().find(|&node| {
             let is_met = other.has(node) && self.is_written(node) && !is_start(one, node) && !is_start(other, node);
-            is_met && self.is_one_call(one, other, node)
+            is_met && self.is_one_call(one, other, node) && are_ways(&[one.path(node), other.path(node)])
         })
     }
 

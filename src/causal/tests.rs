@@ -295,6 +295,108 @@ fn conditional() {
     );
 }
 
+/// A rule of Figure 5, for a statement that only runs under the condition `z`.
+#[track_caller]
+fn expect_under_a_condition(statement: &str, expected: &[&str]) {
+    let text = format!(
+        "declare ptr @malloc(i64)
+         define i32 @inc(i32 %a) {{
+           %r = add i32 %a, 1
+           ret i32 %r
+         }}
+         define void @f(ptr %q, i32 %c) {{
+           %l0 = alloca ptr
+           %l1 = alloca i32
+           %v = load i32, ptr @z
+           %b = icmp eq i32 %v, 0
+           br i1 %b, label %one, label %end
+         one:
+           {statement}
+           br label %end
+         end:
+           ret void
+         }}"
+    );
+    expect_with_pair(&text, &[expected, &["inc.p0 -> inc.ret"]].concat());
+}
+
+#[test]
+fn heap_read_under_a_condition() {
+    expect_under_a_condition(
+        "%a = getelementptr inbounds %struct.pair, ptr %q, i32 0, i32 1
+         %w = load i32, ptr %a
+         store i32 %w, ptr %l1",
+        &["pair.1? -> l11", "z? => l11"],
+    );
+}
+
+#[test]
+fn allocation_under_a_condition() {
+    expect_under_a_condition(
+        "%m = call ptr @malloc(i64 8)
+         store ptr %m, ptr %l0",
+        &["z? => l01"],
+    );
+}
+
+#[test]
+fn method_call_under_a_condition() {
+    expect_under_a_condition(
+        "%d = call i32 @inc(i32 %c)
+         store i32 %d, ptr %l1",
+        &[
+            "f.p1 -> inc.p0",
+            "f.p1 -> l11",
+            "inc.ret -> l11",
+            "z? => l11",
+            // The conditions of a call are those of the callee's return.
+            "z? => inc.ret",
+        ],
+    );
+}
+
+/// `x = z ? p0 : p1`: clang makes no variable of it, but a value for each way.
+#[test]
+fn a_choice_between_values() {
+    expect_with_pair(
+        "define void @f(i32 %a, i32 %c) {
+           %v = load i32, ptr @z
+           %b = icmp ne i32 %v, 0
+           br i1 %b, label %one, label %two
+         one:
+           br label %end
+         two:
+           br label %end
+         end:
+           %r = phi i32 [ %a, %one ], [ %c, %two ]
+           store i32 %r, ptr @x
+           ret void
+         }",
+        &["f.p0 -> x1", "f.p1 -> x1", "z? => x1"],
+    );
+}
+
+/// `x = z && y`: the second is read only if the first allows it.
+#[test]
+fn an_and_of_two_conditions() {
+    expect_with_pair(
+        "define void @f() {
+           %v = load i32, ptr @z
+           %b = icmp ne i32 %v, 0
+           br i1 %b, label %more, label %end
+         more:
+           %w = load i32, ptr @y
+           %c = icmp ne i32 %w, 0
+           br label %end
+         end:
+           %r = phi i1 [ false, %0 ], [ %c, %more ]
+           store i1 %r, ptr @x
+           ret void
+         }",
+        &["y? -> x1", "z? => x1"],
+    );
+}
+
 #[test]
 fn a_loop_sees_its_own_writes_and_what_was_before() {
     expect_with_pair(

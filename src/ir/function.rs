@@ -6,6 +6,7 @@ use super::lexer::Token;
 use super::metadata::NodeId;
 use super::model::{Block, BlockId, End, Instruction, Location, Op, Operand, Type, Value, ValueId};
 use super::parser::{Body, Parser};
+use super::reachable;
 use super::types::VOID;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -184,6 +185,12 @@ impl<'a> Parser<'a> {
             }
         }
         name_parameters(&mut locals, &blocks[0], parameters.len());
+        reachable::keep(&mut blocks);
+        if let Some(value) = reachable::circular(&blocks, locals.values.len()) {
+            let name = locals.names.iter().find(|(_, id)| **id == value).map_or("a value", |(name, _)| name);
+            let message = format!("expected '%{name}' to be counted from another address, not from itself");
+            return Err(Problem { line: body.line, message });
+        }
         let function = &mut self.module.functions[body.function as usize];
         function.parameters = parameters;
         function.values = locals.values;

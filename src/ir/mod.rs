@@ -17,6 +17,7 @@ mod metadata;
 pub mod model;
 mod operand;
 mod parser;
+mod reachable;
 mod structs;
 mod types;
 mod variable;
@@ -37,9 +38,14 @@ pub fn read(path: &Path) -> Result<Module, Error> {
 
 /// The model of IR as text; `name` is what errors call it.
 pub fn parse(text: &str, name: &str) -> Result<Module, Error> {
-    parser::parse(text).map_err(|problem| Error {
+    let mut module = parser::parse(text).map_err(|problem| Error {
         file: name.to_owned(),
         line: Some(problem.line),
         message: problem.message,
-    })
+    })?;
+    // Only compilers say which source it is of.
+    if module.source.is_empty() {
+        name.clone_into(&mut module.source);
+    }
+    Ok(module)
 }

@@ -48,6 +48,10 @@ pub struct Struct {
 pub struct Member {
     pub name: Option<String>,
     pub of_type: Type,
+    /// In bytes, from where the structure begins, if that is known.
+    pub offset: Option<u64>,
+    /// Several members of the source begin in it, at different places: bit-fields of one word.
+    pub is_shared: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

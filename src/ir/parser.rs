@@ -49,7 +49,7 @@ pub(super) struct Body<'a> {
     pub parameters: Vec<Parameter<'a>>,
     start: usize,
     end: usize,
-    line: u32,
+    pub line: u32,
 }
 
 /// Aliases of aliases: a longer chain goes in a circle.

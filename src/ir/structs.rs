@@ -22,12 +22,17 @@ const DEEPEST: u32 = 10;
 
 pub(super) fn name<'a>(types: &mut Types<'a>, debug: &Debug<'a>, module: &mut Module) {
     for id in 0..types.structs.len() {
+        let offsets = types.offsets(id as StructId).unwrap_or_default();
         let of = &types.structs[id];
-        let members = of.fields.iter().flatten();
+        let member = |(index, field): (usize, &_)| Member {
+            of_type: types.model(*field),
+            offset: offsets.get(index).copied(),
+            ..Member::default()
+        };
         module.structs.push(Struct {
             name: of.name.clone(),
             source_name: None,
-            members: members.map(|field| Member { name: None, of_type: types.model(*field) }).collect(),
+            members: of.fields.iter().flatten().enumerate().map(member).collect(),
         });
     }
     let other_names = debug.metadata.typedefs.iter().filter_map(|id| {
@@ -63,6 +68,7 @@ struct Namer<'n, 'a> {
 /// How a struct of the IR looks as a type of the source.
 struct Fit {
     names: Vec<Option<String>>,
+    are_shared: Vec<bool>,
     inner: Vec<(Type, NodeId)>,
 }
 
@@ -115,6 +121,9 @@ impl<'a> Namer<'_, 'a> {
         } else if of.source_name != source_name {
             of.source_name = None;
         }
+        for (member, is_shared) in of.members.iter_mut().zip(fit.are_shared) {
+            member.is_shared |= is_shared;
+        }
         for (member, name) in of.members.iter_mut().zip(fit.names) {
             if is_first {
                 member.name = name;
@@ -157,12 +166,15 @@ impl<'a> Namer<'_, 'a> {
                 inner.push((own.of_type.clone(), *of_type));
             }
         }
+        let is_shared =
+            |members: &Vec<(String, u64, Option<NodeId>)>| members.windows(2).any(|pair| pair[0].1 != pair[1].1);
+        let are_shared = members.iter().map(is_shared).collect();
         let joined = |members: Vec<(String, u64, Option<NodeId>)>| {
             let names: Vec<String> =
                 members.into_iter().map(|(name, ..)| name).filter(|name| !name.is_empty()).collect();
             (!names.is_empty()).then(|| names.join("|"))
         };
-        Some(Fit { names: members.into_iter().map(joined).collect(), inner })
+        Some(Fit { names: members.into_iter().map(joined).collect(), are_shared, inner })
     }
 
     /// `None` for what is no member of its own; empty for one without a name.

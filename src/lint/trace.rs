@@ -142,7 +142,6 @@ impl Tracer<'_> {
                 reach.steps.truncate(next);
                 break;
             }
-            let position = self.seen.graph.position(step.node);
             for edge in self.seen.graph.edges(step.node) {
                 if !without.is_empty() && without.contains(&edge.to) {
                     continue;
@@ -153,10 +152,7 @@ impl Tracer<'_> {
                     Kind::OutOf(_) if step.went_in.is_some() => NOWHERE,
                     Kind::OutOf(call) => [self.out_of(block, step, edge.to, call), None],
                 };
-                let is_back = || {
-                    let to = self.seen.graph.position(edge.to).zip(position);
-                    edge.kind == Kind::Inside && to.is_some_and(|(to, from)| to < from)
-                };
+                let is_back = || self.seen.graph.is_new_turn(step.node, edge);
                 for to in next.into_iter().flatten() {
                     match &mut in_new_turns {
                         Some(waiting) if is_back() => waiting.push((to, number)),

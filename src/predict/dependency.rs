@@ -19,8 +19,12 @@ pub trait Dependencies: Send + Sync {
     fn common(&self, history: &History, one: At, other: At) -> Answer;
     /// Whether both that are read are put together in one value. That one decides whether the other is of use does not count.
     fn put_together(&self, history: &History, one: At, other: At) -> Answer;
+    /// The same in the function around both, or in what that gives both to.
+    fn come_together(&self, history: &History, one: At, other: At) -> Answer;
     /// Whether what is read may decide whether its thread comes to a later step, what that is about, or what else the thread does on the way.
     fn steers(&self, history: &History, read: At, step: At) -> bool;
+    /// Whether the function around both gets from the one to the other only in a new turn of a loop.
+    fn goes_back(&self, history: &History, one: At, other: At) -> bool;
 }
 
 /// Holds what was predicted against the code: what is independent is filtered, and what depends says how.

@@ -101,9 +101,10 @@ impl Story<'_> {
         match shape {
             Shape::Two if is_base || self.culprit_is_base() => Strength::Base,
             Shape::Two | Shape::View if is_loop || self.culprit_is_loop() => Strength::Loop,
+            Shape::View if self.goes_back() => Strength::Loop,
             Shape::Two if !self.variables_belong_together() => Strength::Unrelated,
             // The culprit accesses the two in one atomic block, whatever its function is.
-            Shape::View if is_base && !(self.is_proven() && self.block_reads()) => Strength::Base,
+            Shape::View if is_base && !(self.block_reads() && self.come_together()) => Strength::Base,
             // One of the writes may be a count, which fits whatever was there.
             Shape::View if !self.block_reads() && self.is_unknown() => Strength::Assumed,
             Shape::Stale if !self.is_proven() && !self.writes_back() => Strength::Assumed,
@@ -146,6 +147,19 @@ impl Story<'_> {
     /// Whether it was asked, and could not be told.
     const fn is_unknown(&self) -> bool {
         matches!(self.prediction.dependency, Some(Answer::Unknown))
+    }
+
+    /// Whether the program's code puts together in the block what its two accesses read.
+    fn come_together(&self) -> bool {
+        let Steps { first, second, .. } = self.prediction.steps;
+        let code = self.history.code.as_ref();
+        code.is_some_and(|code| matches!(code.come_together(self.history, first, second), Answer::Depends(_)))
+    }
+
+    /// Whether by the program's code the second access comes only in a new turn of a loop.
+    fn goes_back(&self) -> bool {
+        let Steps { first, second, .. } = self.prediction.steps;
+        self.history.code.as_ref().is_some_and(|code| code.goes_back(self.history, first, second))
     }
 
     /// Whether the block looks at two variables, and does not set them.

@@ -24,6 +24,14 @@ impl Dependencies for Known {
         Answer::Unknown
     }
 
+    fn goes_back(&self, _: &History, _: At, _: At) -> bool {
+        false
+    }
+
+    fn come_together(&self, _: &History, _: At, _: At) -> Answer {
+        Answer::Unknown
+    }
+
     /// Objects are named in a scenario, so that only branches can depend on what is read.
     fn steers(&self, history: &History, read: At, _: At) -> bool {
         let place = place(history, read);

@@ -220,6 +220,10 @@ impl Dependencies for Code {
         self.ask(history.pc(one), history.pc(other), Graph::put_together)
     }
 
+    fn come_together(&self, history: &History, one: At, other: At) -> Answer {
+        self.ask(history.pc(one), history.pc(other), Graph::come_together)
+    }
+
     fn steers(&self, history: &History, read: At, step: At) -> bool {
         let frames = &history.frames;
         let [mine, later] = [read, step].map(|at| history.step(at).frame);
@@ -233,5 +237,17 @@ impl Dependencies for Code {
         let steers = self.steers_in(question).unwrap_or(true);
         self.steers.lock().insert(question, steers);
         steers
+    }
+
+    fn goes_back(&self, history: &History, one: At, other: At) -> bool {
+        let frames = &history.frames;
+        let [from, to] = [one, other].map(|at| history.step(at).frame);
+        let Some(around) = frames.common(from, to) else { return false };
+        let place = |at: At| {
+            let location = frames.location(history.step(at).frame, around, history.pc(at));
+            self.spots.get(&location)?.outermost.as_ref()
+        };
+        let (Some(from), Some(to)) = (place(one), place(other)) else { return false };
+        self.functions.at(from).into_iter().any(|function| self.graph.goes_back(function, from, to))
     }
 }

@@ -405,6 +405,41 @@ fn a_program_that_is_still_held_when_its_time_is_over_did_not_fail() {
     assert!(held.stderr.contains("avmon: confirmed: "), "{held:?}");
 }
 
+/// The main thread waits for the second worker as barriers and waits of C++20 do: by a bare call of the kernel.
+const WAITS_BY_FUTEX: &str = "
+#include <linux/futex.h>
+#include <sys/syscall.h>
+static int ended;
+static void *work(void *number) {
+    come(number);
+    update();
+    update();
+    if (number) {
+        __atomic_store_n(&ended, 1, __ATOMIC_SEQ_CST);
+        syscall(SYS_futex, &ended, FUTEX_WAKE_PRIVATE, 1, 0, 0, 0);
+    }
+    return 0;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (long i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, (void *)i);
+    while (!__atomic_load_n(&ended, __ATOMIC_SEQ_CST)) syscall(SYS_futex, &ended, FUTEX_WAIT_PRIVATE, 0, 0, 0, 0);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
+    return two == 0 || value != 1;
+}
+";
+
+#[test]
+fn who_waits_in_the_kernel_for_a_thread_that_is_held_is_not_waited_for_long() {
+    let home = Home::new('|', WAITS_BY_FUTEX);
+    only_confirms(&home.confirm(&["--runs", "1"]));
+    // Longer than the run may take.
+    let flags = ["replay", "--json", "--timeout", "50", "--step-timeout", "600000", make_late(&home), "--", "./app"];
+    let ended = end(&mut home.command(&flags));
+    let line: serde_json::Value = serde_json::from_str(ended.stdout.trim()).unwrap();
+    assert_eq!(line["exit"]["code"], 0, "{ended:?}");
+}
+
 /// The first thread asks all the time whether the others are done.
 const ASKS_AGAIN_AND_AGAIN: &str = "
 static void *ask(void *it) {

@@ -407,15 +407,23 @@ impl Gate {
     /// Whether some thread could still do something by itself: then it is worth waiting longer for it.
     #[must_use]
     pub fn is_somebody_running(&self) -> bool {
-        let runs = |known: &Thread| match known.standing {
-            Standing::Running | Standing::Coming | Standing::Outside => true,
+        self.is_somebody_running_but(|_| false)
+    }
+
+    /// The same, if threads that seem to run are known to wait somewhere else: those that are `stuck`.
+    #[must_use]
+    pub fn is_somebody_running_but(&self, mut is_stuck: impl FnMut(ThreadId) -> bool) -> bool {
+        let mut runs = |(&thread, known): (&ThreadId, &Thread)| match known.standing {
+            Standing::Running => !is_stuck(thread),
+            Standing::Coming | Standing::Outside => true,
             // With a time limit.
             Standing::Asleep(_) => known.stop.is_none(),
             // Another process may end that.
             Standing::Blocked(_) => known.stop.is_some_and(|stop| !stop.is_private),
             Standing::Waiting => false,
         };
-        self.threads.values().any(runs)
+        // All are asked: who is stuck shows only after some time.
+        self.threads.iter().filter(|it| runs(*it)).count() > 0
     }
 
     /// Nothing has happened for as long as one may wait. Gives up what everybody waits for. `is_closed`: nobody but the threads that are known here could

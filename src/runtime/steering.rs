@@ -16,6 +16,7 @@ mod meeting;
 mod naps;
 mod places;
 mod quiet;
+mod stuck;
 
 use std::cell::LazyCell;
 use std::collections::BTreeMap;
@@ -38,6 +39,7 @@ use journal::Journal;
 use naps::Naps;
 use places::{Places, is_chance};
 use quiet::Quiet;
+use stuck::Stuck;
 
 pub use calls::{
     after, announce, before, end, fall_asleep, is_asleep, join_begin, outside, released, signalled, take, wake_up,
@@ -88,6 +90,7 @@ struct Steering {
     /// ... and since when nothing happens at all.
     all: Quiet,
     naps: Naps,
+    stuck: Stuck,
     is_awaited_told: bool,
     begun: Instant,
     /// Before which turn it is nobody's, and since when.
@@ -198,6 +201,7 @@ impl Steering {
             turn,
             all,
             naps: Naps::default(),
+            stuck: Stuck::default(),
             is_awaited_told: false,
             begun,
             pausing: None,
@@ -247,6 +251,7 @@ impl Steering {
         let elapsed = self.turn.lasts(self.gate.progress());
         if elapsed == Duration::ZERO {
             self.naps.forget();
+            self.stuck.forget();
         }
         let shortest = self.patience.map_or(WHEN_NOBODY_RUNS, |patience| patience.min(WHEN_NOBODY_RUNS));
         if elapsed < shortest {
@@ -257,7 +262,8 @@ impl Steering {
             self.gate.awaited().into_iter().for_each(|entry| self.tell(&entry));
         }
         let is_closed = quiet >= shortest && !self.gate.is_somebody_running() && self.is_closed();
-        let is_late = is_closed || self.patience.is_some_and(|patience| elapsed >= patience);
+        let is_late =
+            is_closed || self.patience.is_some_and(|patience| elapsed >= patience || self.is_everybody_stuck());
         let longest = if is_chance() { LONGEST_NAP_OF_CHANCE } else { LONGEST_NAP };
         if is_late && (elapsed >= longest || !self.is_somebody_napping()) {
             // An access that ends a turn and is followed by no hook is over by now.
@@ -270,6 +276,13 @@ impl Steering {
                 self.gate.stalled(is_closed);
             }
         }
+    }
+
+    /// Whether those who seem to run wait for others, where the gate does not see it.
+    fn is_everybody_stuck(&mut self) -> bool {
+        let Steering { gate, seats, stuck, .. } = self;
+        let is_stuck = |thread| seats.get(&thread).is_some_and(|seat| stuck.is_stuck(seat.os_thread_id));
+        descriptors::aside(|| !gate.is_somebody_running_but(is_stuck))
     }
 
     fn is_somebody_napping(&mut self) -> bool {

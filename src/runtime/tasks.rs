@@ -77,6 +77,23 @@ fn call_of(thread: u32) -> Option<i64> {
     call.split(' ').next()?.parse().ok()
 }
 
+/// Whether a thread of this process waits until another one wakes it, with no limit of time. False where the kernel does not tell.
+#[must_use]
+pub fn waits_for_ever(thread: u32) -> bool {
+    bare_file::read(&format!("/proc/self/task/{thread}/syscall")).is_some_and(|call| is_endless_wait(&call))
+}
+
+/// By the number of a call and what it was given: the word, what is to be done with it, the value, and until when.
+fn is_endless_wait(call: &str) -> bool {
+    const WAITS: [i64; 2] = [libc::FUTEX_WAIT as i64, libc::FUTEX_WAIT_BITSET as i64];
+    const OPTIONS: i64 = (libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) as i64;
+    let mut words = call.split(' ');
+    let is_wait = words.next().and_then(|word| word.parse().ok()) == Some(libc::SYS_futex);
+    let mut given = words.map(|word| i64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+    let what = given.nth(1).flatten();
+    is_wait && what.is_some_and(|what| WAITS.contains(&(what & !OPTIONS))) && given.nth(1) == Some(Some(0))
+}
+
 /// Whether a thread of this process sleeps until some time, and for nothing else. False where the kernel does not tell.
 #[must_use]
 pub fn is_napping(thread: u32) -> bool {
@@ -128,6 +145,16 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(time_run(id), None);
+    }
+
+    #[test]
+    fn a_wait_with_a_limit_is_not_endless() {
+        assert!(is_endless_wait("202 0x7ffff7f79b00 0x80 0x0 0x0 0x0 0x0 0x7ffff72db9a8 0x7ffff751f829"));
+        assert!(is_endless_wait("202 0x7ffff7f79b00 0x189 0x0 0x0 0x0 0xffffffff 0x7ffff72db9a8 0x7ffff751f829"));
+        assert!(!is_endless_wait("202 0x7ffff7f79b00 0x80 0x0 0x7ffff72db9d8 0x0 0x0 0x7ffff72db9a8 0x7ffff751f829"));
+        assert!(!is_endless_wait("202 0x7ffff7f79b00 0x81 0x1 0x0 0x0 0x0 0x7ffff72db9a8 0x7ffff751f829"));
+        assert!(!is_endless_wait("0 0x3 0x0 0x1 0x0 0x0 0x0 0x7fffffffdee0 0x7ffff75162ec"));
+        assert!(!is_endless_wait("running"));
     }
 
     #[test]

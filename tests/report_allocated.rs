@@ -21,8 +21,16 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 const END: &str = r"
 static void *work(void *unused) { update(); return unused; }
+static void *preparing(void *unused) { prepare(); return unused; }
 int main(void) {
-    prepare();
+#ifdef BESIDE
+    // Only beside other threads the calls that lead to an allocation are recorded.
+    pthread_t first;
+    pthread_create(&first, 0, preparing, 0);
+    pthread_join(first, 0);
+#else
+    preparing(0);
+#endif
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, work, 0);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], 0);
@@ -187,6 +195,48 @@ fn what_a_program_in_c_allocates_has_the_type_that_it_says() {
     for variant in [Variant::Instrumented, Variant::Clang] {
         let home = Home::of("app.c", C, variant);
         expect(&home, &NAMES_OF_C, variant);
+    }
+}
+
+const WRAPPERS: &str = r"
+#define BESIDE
+struct node { long id; struct node *next; long count; };
+struct node *sized, *several, *fixed;
+CASE(of_a_wrapper, sized->count)
+CASE(of_a_wrapper_of_a_wrapper, several[1].count)
+CASE(of_a_wrapper_that_takes_no_size, fixed->count)
+__attribute__((noinline)) static void *made(void *it) { if (!it) abort(); return it; }
+__attribute__((noinline)) static void *get(size_t size) {
+    void *got = calloc(1, size);
+    return made(got);
+}
+__attribute__((noinline)) static void *get_several(size_t count, size_t size) {
+    void *got = get(count * size);
+    return made(got);
+}
+static size_t usual = 24;
+__attribute__((noinline)) static void *get_usual(size_t ignored) {
+    void *got = malloc(usual);
+    return made(ignored ? got : 0);
+}
+void prepare(void) {
+    sized = get(sizeof *sized);
+    several = get_several(5, sizeof(struct node));
+    fixed = get_usual(sizeof(struct node));
+}
+void update(void) { of_a_wrapper(); of_a_wrapper_of_a_wrapper(); of_a_wrapper_that_takes_no_size(); }
+";
+
+#[test]
+fn what_a_function_allocates_for_its_caller_has_the_type_that_the_caller_says() {
+    for variant in [Variant::Instrumented, Variant::Clang] {
+        let home = Home::of("app.c", WRAPPERS, variant);
+        let expected = [
+            ("of_a_wrapper", "node.count"),
+            ("of_a_wrapper_of_a_wrapper", "node[1].count"),
+            ("of_a_wrapper_that_takes_no_size", "?"),
+        ];
+        expect(&home, &expected, variant);
     }
 }
 

@@ -247,15 +247,15 @@ fn a_variable_is_a_field_of_its_type_in_whichever_object() {
             let variable = VariableInfo { address: told.address(name), allocation: None, first_value: None };
             assert_eq!(symbols.variable(variable.address).as_deref(), Some(name), "{flags}");
             let field = Field { of: of.into(), member: member.into() };
-            assert_eq!(variables::field(&mut symbols, &variable), Some(field), "{flags}: {name}");
+            assert_eq!(variables::field(&mut symbols, &variable, &[]), Some(field), "{flags}: {name}");
         }
         // Of what is allocated: the third box, its second range.
         let block = 0x10;
         let mut of_block = |size, offset, pc| {
-            let allocation = Some(Allocation { address: block, size, thread: 0, pc });
+            let allocation = Some(Allocation { address: block, size, thread: 0, pc, frame: 0 });
             let variable = VariableInfo { address: block + offset, allocation, first_value: None };
-            let name = symbols.allocated(pc, size, offset).map(|part| part.name);
-            (name, variables::field(&mut symbols, &variable).map(|field| field.to_string()))
+            let name = symbols.allocated(&[pc], size, offset).map(|part| part.name);
+            (name, variables::field(&mut symbols, &variable, &[pc]).map(|field| field.to_string()))
         };
         let named = (Some("box[2].limits[0][1].low".to_owned()), Some("box.limits[][].low".to_owned()));
         assert_eq!(of_block(4 * 56, 2 * 56 + 16, told.address("made")), named, "{flags}");
@@ -309,7 +309,7 @@ fn members_of_classes_and_of_what_is_allocated_have_their_names() {
             assert_eq!(symbols.variable(told.address(name)).as_deref(), Some(name), "{flags}");
         }
         // The places are those of the marks, which are on the lines of the allocations.
-        let mut at = |mark, size, offset| symbols.allocated(told.address(mark), size, offset).map(|part| part.name);
+        let mut at = |mark, size, offset| symbols.allocated(&[told.address(mark)], size, offset).map(|part| part.name);
         assert_eq!(at("several", 5 * 48, 48).as_deref(), Some("Base[1].id"), "{flags}");
         assert_eq!(at("several", 48, 8).as_deref(), Some("Base.guard"), "{flags}");
         assert_eq!(at("several", 50, 8), None, "{flags}: another size");

@@ -203,6 +203,17 @@ impl History {
         self.frames.stack(self.step(at).frame)
     }
 
+    /// The calls that led to an allocation, innermost first, by their return addresses.
+    #[must_use]
+    pub fn calls(&self, allocation: &Allocation) -> Vec<u64> {
+        let around = self.frames.stack(allocation.frame).into_iter().rev();
+        let call = |transaction| match transaction {
+            Transaction::Function { call, .. } => Some(call),
+            Transaction::Block { .. } | Transaction::Section { .. } => None,
+        };
+        std::iter::once(allocation.pc).chain(around.filter_map(call)).collect()
+    }
+
     /// The acquires of the locks that are held at a step, in the order in which they were taken.
     #[must_use]
     pub fn held(&self, at: At) -> Vec<At> {

@@ -21,7 +21,14 @@ use super::source::{self, Operand};
 
 /// What a call allocated.
 #[derive(Clone)]
-pub(super) struct Allocated {
+pub(super) enum Allocated {
+    Structure(Structure),
+    /// What its function was asked for.
+    Given,
+}
+
+#[derive(Clone)]
+pub(super) struct Structure {
     of: Of,
     name: String,
     /// Of one of them.
@@ -29,6 +36,13 @@ pub(super) struct Allocated {
     are_several: bool,
     /// Where in the block it is: behind the number of elements, or in a node of a container.
     begin: u64,
+}
+
+/// What a call tells of memory that it allocated.
+pub enum Told {
+    Part(Part),
+    /// It has the size from its caller.
+    Given,
 }
 
 /// Where to look for names in a unit.
@@ -42,19 +56,23 @@ pub(super) struct Scopes {
 }
 
 impl Members {
-    /// What lies at an offset of `size` bytes that the call before `address`, on this line, allocated.
+    /// What lies at an offset of `size` bytes that the call before `address`, on this line and maybe of a function of this name, allocated.
     #[must_use]
     pub fn of_allocated(
         &self,
-        (address, line): (u64, u32),
+        (address, line, called): (u64, u32, Option<&str>),
         statement: impl FnOnce() -> Option<String>,
         size: u64,
         offset: u64,
-    ) -> Option<Part> {
-        let known = self.allocated.borrow().get(&(address, size)).cloned();
-        let found = known.unwrap_or_else(|| self.find_allocated(address, line, statement, size));
-        self.allocated.borrow_mut().insert((address, size), found.clone());
-        let Allocated { of, mut name, size, are_several, begin } = found?;
+    ) -> Option<Told> {
+        let key = (address, line, size);
+        let known = self.allocated.borrow().get(&key).cloned();
+        let found = known.unwrap_or_else(|| self.find_allocated((address, line, called), statement, size));
+        self.allocated.borrow_mut().insert(key, found.clone());
+        let Structure { of, mut name, size, are_several, begin } = match found? {
+            Allocated::Structure(structure) => structure,
+            Allocated::Given => return Some(Told::Given),
+        };
         let unit = self.dwarf.unit(of.unit).ok()?;
         let offset = offset.checked_sub(begin)?;
         if are_several {
@@ -64,13 +82,12 @@ impl Members {
             return None;
         }
         let part = self.part(&unit, of.at, offset % size)?;
-        Some(Part { name: name + &part.name, ..part })
+        Some(Told::Part(Part { name: name + &part.name, ..part }))
     }
 
     fn find_allocated(
         &self,
-        address: u64,
-        line: u32,
+        (address, line, called): (u64, u32, Option<&str>),
         statement: impl FnOnce() -> Option<String>,
         size: u64,
     ) -> Option<Allocated> {
@@ -78,9 +95,14 @@ impl Members {
         let unit = self.dwarf.unit(header).ok()?;
         let scopes = self.scopes(header, &unit)?;
         let (_, function) = scopes.functions.iter().find(|(range, _)| range.contains(&address))?;
-        let said = statement().and_then(|statement| source::made(&statement)).unwrap_or_default();
+        let statement = statement();
+        let statement = statement.as_deref().unwrap_or_default();
+        let said = source::made(statement, called).unwrap_or_default();
         let here = Here { members: self, header, unit: &unit, scopes: &scopes, function: *function, size };
         let types = if said.is_empty() {
+            if here.is_parameter(&source::asked_for(statement, called), address)? {
+                return Some(Allocated::Given);
+            }
             here.declared_on(line)?.into_iter().map(|at| (at, false)).collect()
         } else {
             let routine = here.innermost(address)?;
@@ -90,7 +112,7 @@ impl Members {
         let mut fitting = types.into_iter().filter_map(|(at, is_array)| here.fit(at, is_array));
         let found = fitting.next()?;
         // Two that fit tell nothing.
-        fitting.all(|other| other.name == found.name).then_some(found)
+        fitting.all(|other| other.name == found.name).then_some(Allocated::Structure(found))
     }
 
     /// The names of a unit, found once.
@@ -205,6 +227,16 @@ impl Here<'_> {
         Some(found.1)
     }
 
+    /// Whether one of these names is a parameter of the function, or of the one that was inlined at an address of it.
+    fn is_parameter(&self, names: &[&str], address: u64) -> Option<bool> {
+        let mut found = false;
+        self.below(self.innermost(address)?, |entry, depth| {
+            let is_one = || self.members.name(self.unit, entry).is_some_and(|name| names.contains(&name.as_str()));
+            found |= depth == 1 && entry.tag() == gimli::DW_TAG_formal_parameter && is_one();
+        })?;
+        Some(found)
+    }
+
     /// The types that pointers point to which are declared on a line.
     fn declared_on(&self, line: u32) -> Option<Vec<UnitOffset>> {
         let mut found = Vec::new();
@@ -303,7 +335,7 @@ impl Here<'_> {
     }
 
     /// What was allocated, if it is a structure of this type, or several.
-    fn fit(&self, at: UnitOffset, is_array: bool) -> Option<Allocated> {
+    fn fit(&self, at: UnitOffset, is_array: bool) -> Option<Structure> {
         // In front of elements that have destructors `new` keeps their number. Where that is as large as an element there is no telling.
         const NUMBER: u64 = 8;
         let structure = self.members.bare(self.unit, at)?;
@@ -314,19 +346,19 @@ impl Here<'_> {
             return None;
         }
         if is_array && self.size > NUMBER && (self.size - NUMBER).is_multiple_of(size) {
-            return Some(Allocated { of: of(at), name, size, are_several: true, begin: NUMBER });
+            return Some(Structure { of: of(at), name, size, are_several: true, begin: NUMBER });
         }
         if !self.size.is_multiple_of(size) {
             return None;
         }
         if !is_reserved(&name) {
-            return Some(Allocated { of: of(at), name, size, are_several: self.size > size, begin: 0 });
+            return Some(Structure { of: of(at), name, size, are_several: self.size > size, begin: 0 });
         }
         // A node of the library's, for one thing that the program gave it.
         let (begin, held) = self.held(&structure, 0).filter(|_| self.size == size)?;
         let name = self.members.type_name(self.unit, held)?;
         let size = self.members.size(self.unit, held)?;
-        Some(Allocated { of: of(held), name, size, are_several: false, begin })
+        Some(Structure { of: of(held), name, size, are_several: false, begin })
     }
 
     /// Where a node of a container has what it is for, and of which type that is.

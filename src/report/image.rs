@@ -18,6 +18,7 @@ use memmap2::Mmap;
 use object::read::elf::{ElfFile64, ProgramHeader as _};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 
+use crate::report::allocated::Told;
 use crate::report::demangle::demangle;
 use crate::report::members::{Members, Part};
 use crate::report::source;
@@ -149,12 +150,19 @@ impl Image {
 
     /// What lies at an offset of `size` bytes that the call before `address`, at this place of the source, allocated.
     #[must_use]
-    pub fn allocated(&self, address: u64, (file, line): (&str, u32), size: u64, offset: u64) -> Option<Part> {
+    pub fn allocated(
+        &self,
+        address: u64,
+        (file, line): (&str, u32),
+        called: Option<&str>,
+        size: u64,
+        offset: u64,
+    ) -> Option<Told> {
         let statement = || {
             let made = std::fs::metadata(&self.path).and_then(|about| about.modified()).ok()?;
             source::statement(Path::new(file), line, made)
         };
-        self.members()?.of_allocated((address, line), statement, size, offset)
+        self.members()?.of_allocated((address, line, called), statement, size, offset)
     }
 
     fn members(&self) -> Option<&Members> {

@@ -32,7 +32,7 @@ pub struct Members {
     /// The type of each global, and where in it the address is: compilers split globals.
     globals: OnceCell<FxHashMap<u64, (Of, u64)>>,
     /// Of the calls that allocated so many bytes.
-    pub(super) allocated: RefCell<FxHashMap<(u64, u64), Option<Allocated>>>,
+    pub(super) allocated: RefCell<FxHashMap<(u64, u32, u64), Option<Allocated>>>,
     pub(super) scopes: RefCell<FxHashMap<UnitSectionOffset, Arc<Scopes>>>,
 }
 

@@ -342,8 +342,9 @@ impl Story<'_> {
         let global = symbols.variable(variable.address);
         let allocation = variable.allocation.filter(|_| global.is_none());
         let name = global.or_else(|| {
-            let Allocated { address, size, pc, .. } = allocation?;
-            symbols.allocated(pc, size, variable.address - address).map(|part| part.name)
+            let allocation: Allocated = allocation?;
+            let calls = self.history.calls(&allocation);
+            symbols.allocated(&calls, allocation.size, variable.address - allocation.address).map(|part| part.name)
         });
         Variable {
             name,

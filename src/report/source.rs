@@ -43,21 +43,32 @@ pub struct Operand {
     pub is_array: bool,
 }
 
-/// What a statement says that it allocates. Nothing if there is something that is not understood.
+/// What a statement says that it allocates, maybe by a call of some function. Nothing if there is something that is not understood.
 #[must_use]
-pub fn made(statement: &str) -> Option<Vec<Operand>> {
+pub fn made(statement: &str, called: Option<&str>) -> Option<Vec<Operand>> {
     let mut made = Vec::new();
-    for (at, word) in words(statement) {
-        let rest = statement[at + word.len()..].trim_start();
-        if is_allocator(word)
-            && let Some(arguments) = rest.strip_prefix('(').and_then(inside)
-        {
+    for (word, rest) in words(statement).map(|(at, word)| (word, statement[at + word.len()..].trim_start())) {
+        if let Some(arguments) = arguments(word, rest, called) {
             made.extend(sizes(arguments)?);
         } else if word == "new" {
             made.push(of_new(rest)?);
         }
     }
     Some(made)
+}
+
+/// The names in what a statement gives to functions that allocate.
+#[must_use]
+pub fn asked_for<'s>(statement: &'s str, called: Option<&str>) -> Vec<&'s str> {
+    let calls = words(statement).map(|(at, word)| (word, statement[at + word.len()..].trim_start()));
+    let arguments = calls.filter_map(|(word, rest)| arguments(word, rest, called));
+    arguments.flat_map(|arguments| words(arguments).map(|(_, word)| word)).collect()
+}
+
+/// What is inside of the parentheses behind a word, if that is a function that allocates: the one that was called, if that is known.
+fn arguments<'s>(word: &str, rest: &'s str, called: Option<&str>) -> Option<&'s str> {
+    let allocates = called.map_or_else(|| is_allocator(word), |called| called == word);
+    rest.strip_prefix('(').filter(|_| allocates).and_then(inside)
 }
 
 /// Words, and where they are.
@@ -168,7 +179,7 @@ mod tests {
             let path = [std::slice::from_ref(&operand.name), &operand.members].concat().join(".");
             "*".repeat(operand.stars) + &path + if operand.is_array { "[]" } else { "" }
         };
-        Some(made(statement)?.into_iter().map(text).collect())
+        Some(made(statement, None)?.into_iter().map(text).collect())
     }
 
     #[test]
@@ -197,6 +208,15 @@ mod tests {
             let told = told(statement).map_or("?".to_owned(), |told| told.join(" "));
             assert_eq!(told, types, "{statement}");
         }
+    }
+
+    #[test]
+    fn the_function_that_was_called_allocates_whatever_its_name_is() {
+        let statement = "p = get(n * sizeof *p); q = malloc(size);";
+        let made = |called| made(statement, called).unwrap().len();
+        assert_eq!([made(None), made(Some("get")), made(Some("other"))], [0, 1, 0]);
+        assert_eq!(asked_for(statement, None), ["size"]);
+        assert_eq!(asked_for(statement, Some("get")), ["n", "sizeof", "p"]);
     }
 
     #[test]

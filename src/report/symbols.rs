@@ -11,6 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::options::Options;
+use crate::report::allocated::Told;
 use crate::report::finding::Frame;
 use crate::report::image::{self, Image, SourceFrame, Symbol};
 use crate::report::members::Part;
@@ -18,6 +19,9 @@ use crate::report::modules::{ModuleMap, Place};
 
 /// What `/proc/PID/maps` appends to the path of a file that is no longer there (or was replaced by a new build).
 pub(crate) const DELETED: &str = " (deleted)";
+
+/// Functions that allocate for others call each other so deep.
+const MOST_WRAPPERS: usize = 4;
 
 /// A function of the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -156,13 +160,24 @@ impl Symbols {
         }
     }
 
-    /// The member at an offset of memory that the call that returns to `pc` allocated, as `type.member`, or `type[2].member` if there are several.
-    pub fn allocated(&mut self, pc: u64, size: u64, offset: u64) -> Option<Part> {
-        let call = pc.saturating_sub(1);
-        let frames = self.frames(call);
-        let Frame { file: Some(file), line: Some(line), .. } = frames.first()? else { return None };
-        let place = self.place(call)?;
-        self.ask(&place, |image, at| image.allocated(at, (file, *line), size, offset))?
+    /// The member at an offset of memory that was allocated by calls that return to these addresses, innermost first: as `type.member`, or
+    /// `type[2].member` if there are several. A function that is given the size does it for its caller, who knows the type.
+    pub fn allocated(&mut self, calls: &[u64], size: u64, offset: u64) -> Option<Part> {
+        let mut called: Option<String> = None;
+        for pc in calls.iter().take(MOST_WRAPPERS) {
+            let call = pc.saturating_sub(1);
+            let place = self.place(call)?;
+            for frame in self.frames(call).iter() {
+                let Frame { function, file: Some(file), line: Some(line), .. } = frame else { return None };
+                let by = called.as_deref().map(plain_name);
+                let told = self.ask(&place, |image, at| image.allocated(at, (file, *line), by, size, offset))??;
+                if let Told::Part(part) = told {
+                    return Some(part);
+                }
+                called.clone_from(function);
+            }
+        }
+        None
     }
 
     /// The text constant at `address`.
@@ -230,6 +245,12 @@ fn fuller(name: Option<String>, symbol: Option<String>) -> Option<String> {
 fn guarded<T>(work: impl FnOnce() -> T) -> Option<T> {
     // An image that was left half-changed is dropped by the caller and never used again.
     catch_unwind(AssertUnwindSafe(work)).ok()
+}
+
+/// A function as a call of it in the same scope says.
+fn plain_name(function: &str) -> &str {
+    let name = function.split(['(', '<']).next().unwrap_or(function);
+    name.rsplit([':', ' ']).next().unwrap_or(name)
 }
 
 #[cfg(test)]

@@ -8,10 +8,11 @@ pub use crate::report::members::Field;
 
 /// Which field of which type a variable is, whichever object it lies in: what analyses that abstract from objects tell variables apart by. A global that
 /// is in no type with a name stands for itself, and all elements of an array are one. `None` if only its object and offset are known.
-pub fn field(symbols: &mut Symbols, variable: &VariableInfo) -> Option<Field> {
+/// `calls` led to its allocation: see [`crate::predict::history::History::calls`].
+pub fn field(symbols: &mut Symbols, variable: &VariableInfo, calls: &[u64]) -> Option<Field> {
     let Part { name, field } = symbols.global(variable.address).or_else(|| {
         let block = variable.allocation?;
-        symbols.allocated(block.pc, block.size, variable.address - block.address)
+        symbols.allocated(calls, block.size, variable.address - block.address)
     })?;
     Some(field.unwrap_or_else(|| Field { of: String::new(), member: without_indices(&name) }))
 }

@@ -397,7 +397,8 @@ impl<'a> Builder<'a> {
                     self.locks.end(renewed.clone());
                     self.waits.renew(renewed);
                     let Some(size) = self.memory.size(event.object) else { return };
-                    let allocation = Allocation { address: event.object, size, thread, pc: event.pc };
+                    let frame = self.state[lane as usize].frames.current(&mut self.history.frames);
+                    let allocation = Allocation { address: event.object, size, thread, pc: event.pc, frame };
                     self.allocations.insert(event.object, allocation);
                 }
             }

@@ -25,6 +25,8 @@ pub struct Allocation {
     pub size: u64,
     pub thread: ThreadId,
     pub pc: u64,
+    /// The invocation that made it: see [`super::Frames`].
+    pub frame: u32,
 }
 
 /// The variables that live now.

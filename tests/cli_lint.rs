@@ -1740,3 +1740,37 @@ fn members_of_unions_are_told_like_others() {
     let other_word = "static struct { int low; int high : 20, more : 4; } range;";
     assert_eq!(found(other_word), expected(&[("unrelated", "view", "measure")]));
 }
+
+#[test]
+fn of_what_follows_from_everything_only_some_is_told() {
+    const MANY: usize = 30;
+    let each = |text: &dyn Fn(usize) -> String| (0..MANY).map(text).collect::<String>();
+    let functions = each(&|it| {
+        format!(
+            "static int g{it};
+            static int get{it}(void) {{ pthread_mutex_lock(&m); int it = g{it}; pthread_mutex_unlock(&m); return it; }}
+            static void set{it}(int to) {{ pthread_mutex_lock(&m); g{it} = to; pthread_mutex_unlock(&m); }}\n"
+        )
+    });
+    let gets = each(&|it| format!("sum += get{it}();\n"));
+    let sets = each(&|it| format!("set{it}(sum);\n"));
+    let text = format!(
+        "#include <pthread.h>
+        static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+        {functions}
+        static void work(void) {{ int sum = 0; {gets} {sets} }}
+        static void *start(void *x) {{ work(); return x; }}
+        int main(void)
+        {{
+            pthread_t threads[2];
+            for (int i = 0; i < 2; i++) pthread_create(&threads[i], 0, start, 0);
+            return 0;
+        }}"
+    );
+    let sources = Sources::new().with("many.c", &text);
+    // Of each variable eight that follow from it, and always that it is lost itself: the first eight are among their own eight.
+    assert_eq!(sources.found(&["many.c"]).len(), 8 * MANY + (MANY - 8));
+    let ending = sources.lint(&["many.c"]);
+    assert!(ending.stdout.ends_with("values not followed to the end\n"), "{ending:?}");
+    assert_eq!(sources.found(&["many.c", "--paper"]).len(), MANY * MANY);
+}

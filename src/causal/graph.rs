@@ -125,9 +125,9 @@ impl Graph {
     /// The node of what decides how a block is left.
     #[must_use]
     pub fn condition(&self, function: FunctionId, block: BlockId) -> Node {
-        let instructions: usize =
-            self.facts.program.function(function).blocks.iter().map(|block| block.instructions.len()).sum();
-        self.instruction(function, instructions as u32) + 2 * block
+        let last = self.facts.program.function(function).blocks.last().map_or(0, |block| block.instructions.len());
+        let before = self.facts.functions[function as usize].starts.last().copied().unwrap_or_default();
+        self.instruction(function, before + last as u32) + 2 * block
     }
 
     /// The node of the conditions that a function is called under.

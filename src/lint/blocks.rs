@@ -10,7 +10,7 @@ use super::locks::Locks;
 use super::processes::Process;
 use super::sections::{Context, Section, Sections};
 use super::sync;
-use crate::causal::facts::{Access, Facts, Variable};
+use crate::causal::facts::{Access, Facts, FunctionFacts, Variable};
 use crate::causal::places::{PlaceId, Root};
 use crate::causal::threads;
 use crate::ir::model::{FunctionId, Op, Operand, ValueId};
@@ -50,6 +50,8 @@ pub struct Blocks {
     /// Whether a variable is shared.
     pub is_shared: Vec<bool>,
     pub locks: Locks,
+    /// For each function its calls outside of blocks, in order.
+    free_calls: Vec<Vec<(u32, FunctionId)>>,
 }
 
 /// Which way an access goes.
@@ -125,7 +127,8 @@ pub type Site = (FunctionId, u32);
 impl Blocks {
     #[must_use]
     pub fn find(facts: &Facts, sections: &Sections, processes: &[Process], alone: &Alone, paper: bool) -> Blocks {
-        let mut blocks = Blocks { calls: Calls::find(facts, sections), ..Blocks::default() };
+        let (calls, free_calls) = (Calls::find(facts, sections), free_calls(facts, sections));
+        let mut blocks = Blocks { calls, free_calls, ..Blocks::default() };
         let mut accessed_by: Vec<Vec<usize>> = vec![Vec::new(); facts.variables.len()];
         let mut all_reached: Vec<FxHashSet<FunctionId>> = Vec::new();
         let nobody = Alone::default();
@@ -305,28 +308,25 @@ impl Blocks {
 
     /// The calls from a function to a block: the beginning of the block first, then each call outwards, the last one in the function.
     #[must_use]
-    pub fn way_down(&self, facts: &Facts, sections: &Sections, function: FunctionId, number: BlockNumber) -> Vec<Site> {
+    pub fn way_down(&self, function: FunctionId, number: BlockNumber) -> Vec<Site> {
         let block = &self.list[number];
         let begin = (block.function, block.begin);
         let mut from: FxHashMap<FunctionId, Site> = FxHashMap::default();
         let mut waiting = VecDeque::from([function]);
-        while let Some(id) = waiting.pop_front() {
-            if id == block.function {
+        while let Some(id) = waiting.pop_front().filter(|&id| id != block.function) {
+            let calls = self.free_calls[id as usize].iter();
+            let is_meant = |callee, at| callee != block.function || self.is_by(block, (id, at));
+            let calls = calls.filter(|&&(at, callee)| callee != function && is_meant(callee, at));
+            // Most often it is near.
+            if let Some(&(at, callee)) = calls.clone().find(|(_, callee)| *callee == block.function) {
+                from.insert(callee, (id, at));
                 break;
             }
-            let mut calls: Vec<_> = facts.functions[id as usize].calls.iter().collect();
-            calls.sort_unstable();
-            for (&at, callees) in calls {
-                let is_free = sections.at(id, Context::Free, at).contains(&Section::None);
-                let is_other = |callee| callee == block.function && !self.is_by(block, (id, at));
-                for &callee in callees.iter().filter(|&&callee| {
-                    is_free && callee != function && !is_other(callee) && sections.is_followed(callee)
-                }) {
-                    from.entry(callee).or_insert_with(|| {
-                        waiting.push_back(callee);
-                        (id, at)
-                    });
-                }
+            for &(at, callee) in calls {
+                from.entry(callee).or_insert_with(|| {
+                    waiting.push_back(callee);
+                    (id, at)
+                });
             }
         }
         let mut stack = vec![begin];
@@ -444,4 +444,17 @@ fn thread_arguments(facts: &Facts) -> FxHashSet<Root> {
     given.extend(runs.filter_map(|run| Some((run, *facts.program.function(run).parameters.first()?))));
     let places = given.into_iter().flat_map(|(function, value)| facts.points.of_value(function, value));
     places.map(|&place| facts.points.places.get(place).root).collect()
+}
+
+/// The calls of each function that it makes outside of blocks, of functions whose work is looked at.
+fn free_calls(facts: &Facts, sections: &Sections) -> Vec<Vec<(u32, FunctionId)>> {
+    let of = |(id, function): (FunctionId, &FunctionFacts)| {
+        let calls = function.calls.iter().flat_map(|(&at, callees)| callees.iter().map(move |&callee| (at, callee)));
+        let is_free = |at: u32| sections.at(id, Context::Free, at).contains(&Section::None);
+        let mut calls: Vec<(u32, FunctionId)> =
+            calls.filter(|&(at, callee)| sections.is_followed(callee) && is_free(at)).collect();
+        calls.sort_by_key(|&(at, _)| at);
+        calls
+    };
+    (0..).zip(&facts.functions).map(of).collect()
 }

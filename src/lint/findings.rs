@@ -152,7 +152,7 @@ impl<'l> Maker<'l> {
     fn own(&self, split: &Split, block: BlockNumber, access: Site, way: Way, call: Option<u32>) -> (Operation, Site) {
         let facts = &self.seen.graph.facts;
         let mut sites = self.seen.blocks.stack(facts, self.seen.sections, block, access);
-        let way_down = self.seen.blocks.way_down(facts, self.seen.sections, split.function, block);
+        let way_down = self.seen.blocks.way_down(split.function, block);
         let mut site = way_down.last().copied().unwrap_or(access);
         sites.extend(way_down.into_iter().skip(1));
         if let (Some(call), Some(last)) = (call, sites.last_mut()) {

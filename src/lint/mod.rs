@@ -135,13 +135,7 @@ pub fn lint(modules: Vec<Module>, paper: bool) -> Report {
         let mut splits = inner.splits.clone();
         splits.retain(|split| {
             nested::is_possible(&graph.facts, split, &inner.blocks, &outer)
-                && nested::are_beside(
-                    &graph.facts,
-                    split,
-                    &outermost.sections,
-                    (&inner.sections, &inner.blocks),
-                    &outer,
-                )
+                && nested::are_beside(split, &outermost.sections, (&inner.sections, &inner.blocks), &outer)
         });
         one_for_each(&mut splits, &inner.blocks);
         findings.extend(program.findings(&inner, &splits));

@@ -51,15 +51,9 @@ pub fn outer_blocks(facts: &Facts, blocks: &Blocks) -> Vec<Outer> {
 /// Whether two blocks lie in the same outer ones. Where a lock is taken around only one of them, that one is no block of its own. `outermost` are
 /// the sections with, `inner` those without the outer locks.
 #[must_use]
-pub fn are_beside(
-    facts: &Facts,
-    split: &Split,
-    outermost: &Sections,
-    inner: (&Sections, &Blocks),
-    outer: &[Outer],
-) -> bool {
+pub fn are_beside(split: &Split, outermost: &Sections, inner: (&Sections, &Blocks), outer: &[Outer]) -> bool {
     let around = |block: BlockNumber| -> BTreeSet<Site> {
-        let way = inner.1.way_down(facts, inner.0, split.function, block);
+        let way = inner.1.way_down(split.function, block);
         let is_around = |site: &Site| {
             way.iter().any(|&(function, at)| {
                 let sections = outermost.at(function, Context::Free, at);

@@ -73,6 +73,10 @@ pub struct Lint<'l> {
     /// Which branches decide about the blocks of functions.
     decided_by: FxHashMap<FunctionId, Vec<Vec<BlockId>>>,
     above: FxHashMap<BlockNumber, Rc<Above>>,
+    /// Of how many others a block was told apart.
+    told_apart: FxHashMap<BlockNumber, usize>,
+    /// How often a variable was told as stale in a function.
+    told_of: FxHashMap<(FunctionId, Variable), usize>,
     looked_at: usize,
     /// Values whose ways were too many to follow.
     cut: usize,
@@ -90,6 +94,8 @@ const WIDEST: usize = 200;
 const REMEMBERED: usize = 1_000;
 /// Variables of a view to try, of each of the two blocks.
 const TRIED: usize = 6;
+/// Who has read so much about one variable in one function knows enough; nearest blocks come first.
+const ENOUGH: usize = 8;
 
 impl<'l> Lint<'l> {
     #[must_use]
@@ -115,6 +121,8 @@ impl<'l> Lint<'l> {
             inside: FxHashMap::default(),
             decided_by: FxHashMap::default(),
             above: FxHashMap::default(),
+            told_apart: FxHashMap::default(),
+            told_of: FxHashMap::default(),
             looked_at: 0,
             cut: 0,
             left_out: FxHashSet::default(),

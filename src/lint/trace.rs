@@ -68,6 +68,17 @@ impl Reach {
         &self.steps[..self.forward]
     }
 
+    /// For each step the function in one call of which the way to there lies: the last one of its [`ascent`].
+    #[must_use]
+    pub fn tops(&self, graph: &Graph) -> Vec<FunctionId> {
+        let mut tops: Vec<FunctionId> = Vec::with_capacity(self.steps.len());
+        for (step, &from) in self.steps.iter().zip(&self.from) {
+            let is_first = step.went_in.is_none() || from == tops.len();
+            tops.push(if is_first { graph.function_of(step.node) } else { tops[from] });
+        }
+        tops
+    }
+
     /// The way to a step.
     #[must_use]
     pub fn path(&self, to: Step) -> Vec<Step> {

@@ -80,9 +80,7 @@ fn held_inside(schedule: &Schedule, block: ThreadId, culprit: ThreadId, held_ms:
     part.turns.get_mut(first + 1)?.pause = longer.min(u64::from(u32::MAX)) as u32;
     let (until_last, after) = schedule.turns.split_at(end_of_part(schedule, block));
     // As long as the culprit goes on alone then, the block's thread is held too.
-    let whole = if after.is_empty() {
-        until_end(&part, block)
-    } else {
+    let whole = (!after.is_empty()).then(|| {
         let of_culprit = |turns: &[Turn]| {
             let turns = turns.iter().filter(|turn| turn.thread == culprit);
             turns.flat_map(|turn| turn.steps.clone()).collect::<Vec<Step>>()
@@ -91,8 +89,8 @@ fn held_inside(schedule: &Schedule, block: ThreadId, culprit: ThreadId, held_ms:
         let mut whole = part.clone();
         whole.turns.push(Turn::new(culprit, later));
         whole.turns.extend_from_slice(after);
-        Some(whole)
-    };
+        whole
+    });
     Some(Control { whole, part })
 }
 
@@ -152,7 +150,7 @@ mod tests {
             [
                 "0, 0 0 1, 1 0!first, 1 0!second + 1 2",
                 "1, 0 0 1 0, 0 0!culprit",
-                "0, 0 0 1, 1 0!first, pause 205, 1 0!second + 1 2",
+                "0, 0 0 1, 1 0!first, pause 205, 1 0!second",
             ]
         );
     }

@@ -1,4 +1,4 @@
-//! How fast IR is read. Prints; judges nothing.
+//! How fast IR is read, and how fast lint is where everything has to do with everything. Prints; judges nothing.
 //!
 //! `AVMON_BENCH_IR` may name files of IR to read instead of what is made up here.
 
@@ -48,6 +48,45 @@ fn program(functions: usize) -> String {
         );
     }
     text
+}
+
+/// One function that reads each of many variables in a block of its own, and writes what follows from it to each of them in another one.
+fn getters_and_setters(count: usize) -> String {
+    let mut text = String::from("#include <pthread.h>\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n");
+    let mut body = String::new();
+    for n in 0..count {
+        let _ = write!(
+            text,
+            "static int g{n};\n\
+             static int get{n}(void) {{ pthread_mutex_lock(&m); int it = g{n}; pthread_mutex_unlock(&m); return it; }}\n\
+             static void set{n}(int to) {{ pthread_mutex_lock(&m); g{n} = to; pthread_mutex_unlock(&m); }}\n"
+        );
+        let _ = writeln!(body, "  sum += get{n}(); set{}(sum);", (n + 1) % count);
+    }
+    let _ = write!(
+        text,
+        "static void *work(void *x) {{\n  int sum = 0;\n{body}  return x;\n}}\n\
+         int main(void) {{ pthread_t t; for (int i = 0; i < 2; i++) pthread_create(&t, 0, work, 0); return 0; }}\n"
+    );
+    text
+}
+
+#[test]
+#[ignore = "measures; takes some seconds"]
+fn linting() {
+    let home = tempfile::tempdir().expect("a place to compile in");
+    for count in [200, 400, 800] {
+        std::fs::write(home.path().join("program.c"), getters_and_setters(count)).expect("a source");
+        let mut clang = Command::new("clang");
+        clang.current_dir(home.path()).args(["-g", "-O0", "-S", "-emit-llvm", "program.c", "-o", "program.ll"]);
+        assert!(clang.status().is_ok_and(|status| status.success()), "{clang:?}");
+        let text = std::fs::read_to_string(home.path().join("program.ll")).expect("the IR");
+        let module = ir::parse(&text, "program.ll").unwrap_or_else(|error| panic!("{error}"));
+        let start = cpu_time();
+        let report = avmon::lint::lint(vec![module], false);
+        let took = cpu_time().saturating_sub(start).as_secs_f64();
+        println!("{count} getters and setters: {took:6.2} s of lint, {} findings", report.findings.len());
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::super::blocks::{BlockNumber, Blocks, Site, Way};
 use super::super::order::Together;
 use super::super::starts::{callers, parameter};
 use super::super::trace::{At, Reach, Step, ascent};
-use super::{By, Lint, Reason, Split};
+use super::{By, ENOUGH, Lint, Reason, Split};
 use crate::causal::facts::{Facts, Variable};
 use crate::causal::graph::{Node, What};
 use crate::ir::model::{FunctionId, Op, Operand};
@@ -47,24 +47,34 @@ impl Lint<'_> {
                 }
                 let from = Origin { block, variable, reach };
                 let mut told = Told::default();
-                splits.extend(from.reach.steps.iter().filter_map(|step| self.stale_at(&from, step, &mut told)));
+                let tops = from.reach.tops(self.seen.graph);
+                let steps = from.reach.steps.iter().zip(tops);
+                splits.extend(steps.filter_map(|(step, top)| self.stale_at(&from, step, top, &mut told)));
             }
         }
         splits
     }
 
     /// What is split if a step on the value's way is a write in a later block.
-    fn stale_at(&mut self, from: &Origin, step: &Step, told: &mut Told) -> Option<Split> {
+    fn stale_at(&mut self, from: &Origin, step: &Step, function_of_both: FunctionId, told: &mut Told) -> Option<Split> {
         let &Origin { block: first, variable, ref reach } = from;
         let At::Block(second) = step.at else { return None };
         let What::Instruction(function, number) = self.seen.graph.what(step.node) else { return None };
         let written = self.written_in(second, (function, number))?;
-        let path = reach.path(*step);
-        let ascent = ascent(self.seen.graph, &path);
-        let (&function_of_both, below) = ascent.split_last()?;
         if told.splits.contains(&(second, function_of_both)) {
             return None;
         }
+        let is_update = written == variable;
+        if !self.seen.paper
+            && !is_update
+            && self.told_of.get(&(function_of_both, variable)).is_some_and(|it| *it >= ENOUGH)
+        {
+            self.left_out.insert((second, variable));
+            return None;
+        }
+        let path = reach.path(*step);
+        let ascent = ascent(self.seen.graph, &path);
+        let (_, below) = ascent.split_last()?;
         if !self.seen.paper {
             // What a function has done about it already is told of that function.
             let is_told = below.iter().any(|function| told.written_back_in.contains(function));
@@ -82,6 +92,7 @@ impl Lint<'_> {
             }
         }
         told.splits.insert((second, function_of_both));
+        *self.told_of.entry((function_of_both, variable)).or_default() += 1;
         let runs = self.runs[first].iter().copied();
         let runs: Vec<usize> = runs.filter(|&it| self.runs_both(it, second, function_of_both)).collect();
         let (process, other_process, other) = self.writer(variable, &runs, first)?;

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::super::blocks::{BlockNumber, View, Way};
 use super::super::order::{Above, Pair, Together};
 use super::super::trace::{Reach, Step, ascent};
-use super::{By, Lint, Reason, Split, TRIED, view};
+use super::{By, ENOUGH, Lint, Reason, Split, TRIED, view};
 use crate::causal::Graph;
 use crate::causal::control::dependences;
 use crate::causal::facts::Variable;
@@ -96,6 +96,10 @@ impl<'l> Lint<'l> {
                     continue;
                 }
                 let blocks = [*first, *second];
+                if !self.seen.paper && self.told_apart.get(first).is_some_and(|it| *it >= ENOUGH) {
+                    self.left_out.extend(only_two.iter().map(|&variable| (*second, variable)));
+                    continue;
+                }
                 if !self.seen.paper && !self.seen.blocks.locks.have_one_in_common(&[*first, *second, other]) {
                     continue;
                 }
@@ -107,6 +111,7 @@ impl<'l> Lint<'l> {
                 if !seen.insert((*first, *second, function)) {
                     continue;
                 }
+                *self.told_apart.entry(*first).or_default() += 1;
                 let accesses = [(*first, variables[0]), (*second, variables[1])]
                     .map(|(block, variable)| self.accesses(block, variable, way)[0]);
                 let reason = Reason::View { way, view: maximal.clone() };
@@ -387,11 +392,7 @@ impl<'l> Lint<'l> {
     }
 
     fn line_in(&self, function: FunctionId, block: BlockNumber) -> u32 {
-        self.seen
-            .blocks
-            .way_down(&self.seen.graph.facts, self.seen.sections, function, block)
-            .last()
-            .map_or(u32::MAX, |site| site.1)
+        self.seen.blocks.way_down(function, block).last().map_or(u32::MAX, |site| site.1)
     }
 }
 

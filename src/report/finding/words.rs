@@ -338,7 +338,8 @@ impl Action {
         match op {
             Op::Read => Some(Action::Read),
             Op::Write => Some(Action::Write),
-            Op::Load => Some(Action::AtomicRead),
+            // One that did not find what it expected leaves all as it was.
+            Op::Load | Op::Attempt => Some(Action::AtomicRead),
             Op::Store => Some(Action::AtomicWrite),
             Op::Update | Op::Exchange => Some(Action::AtomicUpdate),
             Op::Free => Some(Action::Free),

@@ -447,6 +447,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_access_is_called_something() {
+        let accesses =
+            [Op::Read, Op::Write, Op::Load, Op::Store, Op::Update, Op::Exchange, Op::Attempt, Op::Free, Op::Acquire];
+        assert!(accesses.into_iter().all(|op| op.is_access() == Action::of_access(op).is_some()));
+    }
+
+    #[test]
     fn names_in_the_log_are_the_ones_of_the_tables() {
         fn written(value: impl Serialize) -> String {
             serde_json::to_value(value).unwrap().as_str().unwrap().to_owned()

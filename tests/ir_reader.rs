@@ -158,7 +158,7 @@ fn wanted(by_script: Option<&str>, is_automatic: bool) -> Vec<u32> {
 /// Tells that something of a version is missing, or fails if that version must be there.
 #[track_caller]
 fn without(version: u32, package: &str, what: &str) {
-    let by_script = std::env::var("AVMON_TEST_CLANGS").ok();
+    let by_script = std::env::var("TEST_CLANGS").ok();
     let wanted = wanted(by_script.as_deref(), std::env::var_os("CI").is_some());
     let text = format!("{package} is not installed: {what} is not compared");
     assert!(!wanted.contains(&version), "{text}; install the package {package}");

@@ -135,8 +135,8 @@ impl Facts {
 
     /// Whether it is more than one variable of the source: bit-fields of a word.
     #[must_use]
-    pub fn is_shared(&self, variable: Variable) -> bool {
-        self.points.places.is_shared(&self.program, self.variables[variable as usize])
+    pub fn is_several(&self, variable: Variable) -> bool {
+        self.points.places.is_several(&self.program, self.variables[variable as usize])
     }
 
     #[must_use]

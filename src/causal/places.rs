@@ -138,8 +138,8 @@ impl Places {
 
     /// Whether several members of the source are this one place: bit-fields of a word.
     #[must_use]
-    pub fn is_shared(&self, program: &Program, id: PlaceId) -> bool {
-        self.get(id).path.iter().any(|&field| member(program, field).is_some_and(|member| member.is_shared))
+    pub fn is_several(&self, program: &Program, id: PlaceId) -> bool {
+        self.get(id).path.iter().any(|&field| member(program, field).is_some_and(|member| member.is_several))
     }
 
     /// How many bytes behind `whole` a place in it begins, if that is known; among elements, in the first one.

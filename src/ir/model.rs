@@ -51,7 +51,7 @@ pub struct Member {
     /// In bytes, from where the structure begins, if that is known.
     pub offset: Option<u64>,
     /// Several members of the source begin in it, at different places: bit-fields of one word.
-    pub is_shared: bool,
+    pub is_several: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -68,7 +68,7 @@ struct Namer<'n, 'a> {
 /// How a struct of the IR looks as a type of the source.
 struct Fit {
     names: Vec<Option<String>>,
-    are_shared: Vec<bool>,
+    are_several: Vec<bool>,
     inner: Vec<(Type, NodeId)>,
 }
 
@@ -121,8 +121,8 @@ impl<'a> Namer<'_, 'a> {
         } else if of.source_name != source_name {
             of.source_name = None;
         }
-        for (member, is_shared) in of.members.iter_mut().zip(fit.are_shared) {
-            member.is_shared |= is_shared;
+        for (member, is_several) in of.members.iter_mut().zip(fit.are_several) {
+            member.is_several |= is_several;
         }
         for (member, name) in of.members.iter_mut().zip(fit.names) {
             if is_first {
@@ -166,15 +166,15 @@ impl<'a> Namer<'_, 'a> {
                 inner.push((own.of_type.clone(), *of_type));
             }
         }
-        let is_shared =
+        let is_several =
             |members: &Vec<(String, u64, Option<NodeId>)>| members.windows(2).any(|pair| pair[0].1 != pair[1].1);
-        let are_shared = members.iter().map(is_shared).collect();
+        let are_several = members.iter().map(is_several).collect();
         let joined = |members: Vec<(String, u64, Option<NodeId>)>| {
             let names: Vec<String> =
                 members.into_iter().map(|(name, ..)| name).filter(|name| !name.is_empty()).collect();
             (!names.is_empty()).then(|| names.join("|"))
         };
-        Some(Fit { names: members.into_iter().map(joined).collect(), are_shared, inner })
+        Some(Fit { names: members.into_iter().map(joined).collect(), are_several, inner })
     }
 
     /// `None` for what is no member of its own; empty for one without a name.

@@ -58,7 +58,7 @@ impl<'l> Maker<'l> {
         let strength = match () {
             () if is_loop => Strength::Loop,
             // Which of the bit-fields of a word are meant is not known.
-            () if split.variables.iter().any(|&it| facts.is_shared(it)) => Strength::Unrelated,
+            () if split.variables.iter().any(|&it| facts.is_several(it)) => Strength::Unrelated,
             // A lost update is one, whoever loses it, and so is a pair that is put together from two states.
             () if pattern == Pattern::StaleValue && split.variables[0] == split.variables[1] => Strength::Strong,
             () if pattern == Pattern::View && !split.chains.is_empty() && split.by == By::Both => Strength::Strong,

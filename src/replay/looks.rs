@@ -190,11 +190,12 @@ impl Baseline {
 
     /// What is to be said of a run that ended badly, though that is no failure.
     pub(super) fn told_of_usual(&self, looks: &Looks) -> String {
-        let ended = Failure::from(looks.exit);
-        match (looks.exit, self.ended_so(looks.exit)) {
+        match (looks.exit, self.rate_of(looks.exit)) {
             (Exit::Code(0), _) => String::new(),
-            (_, 0) => format!("except as it does too if its threads only wait for each other: {ended}"),
-            (exit, _) => format!("except as it does in ordinary runs too: {ended}{}", self.told_of_ordinary(exit)),
+            (_, Some(rate)) => format!("except as it does in ordinary runs too: {rate}"),
+            (exit, None) => {
+                format!("except as it does too if its threads only wait for each other: {}", Failure::from(exit))
+            }
         }
     }
 
